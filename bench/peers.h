@@ -1,0 +1,23 @@
+// What others take for the same work, in the same run with the same threads: PyTorch's CPU operators through a
+// Python that has torch, OpenBLAS's sgemm through its library. Both are found at run time or said to be missing.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "testing/problem.h"
+#include "tokitai/status.h"
+
+namespace tokitai::bench {
+
+struct Peer {
+  std::string name;                       // "torch 2.9.0"
+  std::map<std::string, double> seconds;  // by problem text
+  std::map<std::string, std::string> notes;
+};
+
+// `python` is tried first where it is not empty, then python3.
+Result<Peer> torch_peer(const std::vector<testing::Problem>& problems, int threads, const std::string& python);
+Result<Peer> openblas_peer(const std::vector<testing::Problem>& problems, int threads);
+
+}  // namespace tokitai::bench

@@ -1,0 +1,169 @@
+// tokitai bench: times operators beside the copy bandwidth of the same run, and beside peers.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "bench/copy.h"
+#include "bench/harness.h"
+#include "bench/peers.h"
+#include "cli/commands.h"
+#include "cli/device_choice.h"
+#include "cli/table.h"
+
+namespace tokitai::cli {
+namespace {
+
+using testing::Problem;
+
+struct Arguments {
+  DeviceChoice device;
+  std::vector<std::string> operators, peers, problem;
+  std::string python;
+  double budget = 1;
+  bool json = false;
+};
+
+struct Row {
+  const Problem* problem;
+  bench::Timing timing;
+};
+
+Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
+  std::vector<Problem> chosen;
+  for (const std::string& line : a.problem) {
+    auto parsed = testing::parse_problems(line);
+    if (!parsed.ok()) return parsed.status();
+    chosen.insert(chosen.end(), parsed->begin(), parsed->end());
+  }
+  if (!chosen.empty()) return chosen;
+  for (const std::string& name : a.operators)
+    if (auto known = operator_named(name); !known.ok()) return known.status();
+  auto all = testing::problems(testing::Use::bench);
+  if (!all.ok()) return all.status();
+  for (const Problem& problem : all.value())
+    if (a.operators.empty() || std::find(a.operators.begin(), a.operators.end(), problem.contract->name) != a.operators.end())
+      chosen.push_back(problem);
+  return chosen;
+}
+
+Result<std::vector<bench::Peer>> timed_peers(const Arguments& a, const std::vector<Problem>& problems, int threads) {
+  std::vector<bench::Peer> peers;
+  for (const std::string& name : a.peers) {
+    auto peer = name == "torch"      ? bench::torch_peer(problems, threads, a.python)
+                : name == "openblas" ? bench::openblas_peer(problems, threads)
+                                     : Status::invalid(fmt::format("no peer '{}'; the peers are torch and openblas", name));
+    if (!peer.ok()) return peer.status();
+    peers.push_back(std::move(peer).value());
+  }
+  return peers;
+}
+
+// Sizes as people write them: [65536, 4096].
+std::string sizes_text(const Problem& problem) {
+  std::string text;
+  for (const auto& [name, value] : problem.sizes) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value);
+  for (std::int64_t n : problem.list) text += fmt::format("{}{}", text.empty() ? "n " : " + ", n);
+  for (const OperandSpec& spec : problem.contract->operands)
+    if (spec.type == TypeRule::index && spec.name == "index")
+      text += problem.spread == testing::Spread::zipf ? ", zipf" : problem.spread == testing::Spread::equal ? ", all equal" : "";
+  return text;
+}
+
+double bytes_of(const Row& row) { return static_cast<double>(row.timing.cost.bytes_read + row.timing.cost.bytes_written); }
+double flops_of(const Row& row) { return static_cast<double>(row.timing.cost.flops); }
+bool compute_bound(const Row& row) { return row.problem->contract->family() == "gemm"; }
+
+void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers, double copy, const Device& device) {
+  std::vector<std::string> header = {"operator", "sizes", "type", "ms", "MB", "GB/s", "% of copy", "GFLOP/s"};
+  for (const bench::Peer& peer : peers) {
+    header.push_back(peer.name.substr(0, peer.name.find(' ')) + " ms");
+    header.emplace_back("ratio");
+  }
+  Table table(header);
+  for (const Row& row : rows) {
+    const double rate = bytes_of(row) / row.timing.seconds / 1e9;
+    std::vector<std::string> cells = {std::string(row.problem->contract->name), sizes_text(*row.problem),
+                                      std::string(name_of(row.problem->storage)), fmt::format("{:.2f}", row.timing.seconds * 1e3),
+                                      fmt::format("{:.0f}", bytes_of(row) / 1e6), fmt::format("{:.1f}", rate),
+                                      fmt::format("{:.0f}", 100 * rate / copy),
+                                      compute_bound(row) ? fmt::format("{:.1f}", flops_of(row) / row.timing.seconds / 1e9) : "-"};
+    for (const bench::Peer& peer : peers) {
+      const auto found = peer.seconds.find(row.problem->text());
+      cells.push_back(found == peer.seconds.end() ? "-" : fmt::format("{:.2f}", found->second * 1e3));
+      cells.push_back(found == peer.seconds.end() ? "-" : fmt::format("{:.2f}", found->second / row.timing.seconds));
+    }
+    table.add(cells);
+  }
+  fmt::print("{} ({}); copy {:.1f} GB/s, read plus written, same threads\n\n{}\n", device.name(), device.description(), copy, table.text());
+  for (const bench::Peer& peer : peers) {
+    fmt::print("peer: {}; ratio above 1: Tokitai is that many times as fast\n", peer.name);
+    for (const auto& [key, note] : peer.notes)
+      if (!note.empty()) fmt::print("  {}: {}\n", key, note);
+  }
+}
+
+Json to_json(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers, double copy, const Device& device) {
+  Json document = {{"device", device.name()}, {"description", device.description()}, {"copy_gb_per_s", copy}};
+  for (const Row& row : rows) {
+    Json j = {{"operator", row.problem->contract->name},
+              {"problem", row.problem->text()},
+              {"seconds", row.timing.seconds},
+              {"repetitions", row.timing.repetitions},
+              {"bytes", row.timing.cost.bytes_read + row.timing.cost.bytes_written},
+              {"percent_of_copy", bytes_of(row) / row.timing.seconds / 1e7 / copy},
+              {"gflop_per_s", flops_of(row) / row.timing.seconds / 1e9},
+              {"outputs_checked", row.timing.checked}};
+    for (const bench::Peer& peer : peers)
+      if (const auto found = peer.seconds.find(row.problem->text()); found != peer.seconds.end())
+        j["peers"][peer.name] = {{"seconds", found->second}, {"ratio", found->second / row.timing.seconds}};
+    document["results"].push_back(j);
+  }
+  return document;
+}
+
+Status run(const Arguments& a) {
+  auto problems = chosen_problems(a);
+  if (!problems.ok()) return problems.status();
+  auto device = a.device.open();
+  if (!device.ok()) return device.status();
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  const auto say = [&](const std::string& what) {
+    if (terminal) fmt::print(stderr, "\r\033[K{:.110}", what);
+  };
+  say("measuring the copy bandwidth");
+  const double copy = bench::copy_bandwidth(device->threads());
+  if (copy == 0) return {Code::unavailable, "out of memory for the copy measurement (2 GiB)"};
+  std::vector<Row> rows;
+  for (const Problem& problem : problems.value()) {
+    say(problem.text());
+    auto timing = bench::time_problem(problem, device.value(), a.budget);
+    if (!timing.ok()) return timing.status();
+    rows.push_back({&problem, timing.value()});
+  }
+  if (!a.peers.empty()) say("timing the peers");
+  auto peers = timed_peers(a, problems.value(), device->threads());
+  if (!peers.ok()) return peers.status();
+  say("");
+  if (a.json) print_json(to_json(rows, peers.value(), copy, device.value()));
+  else print_table(rows, peers.value(), copy, device.value());
+  return {};
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int& exit_code) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("bench", "time operators beside the copy bandwidth and beside peers");
+  a->device.add_to(*command);
+  command->add_option("--op", a->operators, "only these operators");
+  command->add_option("--problem", a->problem, "a problem line instead of the built-in ones, e.g. \"softmax.forward rows=4096 cols=4096\"");
+  command->add_option("--peer", a->peers, "torch, openblas: time the same work there")->delimiter(',');
+  command->add_option("--python", a->python, "the Python that has torch");
+  command->add_option("--seconds", a->budget, "time to spend on each problem")->capture_default_str();
+  command->add_flag("--json", a->json, "print the result as JSON");
+  command->callback([a, &exit_code] { report(run(*a), exit_code); });
+}
+
+}  // namespace tokitai::cli

@@ -1,0 +1,31 @@
+// The subcommands, each added to the command line by its own file, and how all of them report.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "contract/contract.h"
+#include "tokitai/status.h"
+
+namespace tokitai::cli {
+
+// Fields come out in the order they were put in, which is the order people read them.
+using Json = nlohmann::ordered_json;
+
+// Each subcommand leaves its exit code in `exit_code`, which outlives the parsing.
+void add_ops(CLI::App& app, int& exit_code);
+void add_devices(CLI::App& app, int& exit_code);
+void add_run(CLI::App& app, int& exit_code);
+void add_verify(CLI::App& app, int& exit_code);
+void add_bench(CLI::App& app, int& exit_code);
+
+// A status that is not good: "tokitai: MESSAGE" on standard error, its code as the exit code. A good one changes
+// nothing.
+void report(const Status& status, int& exit_code);
+
+// The operator of that name, or a status that lists the names there are.
+Result<const Contract*> operator_named(std::string_view name);
+
+void print_json(const Json& document);
+
+}  // namespace tokitai::cli

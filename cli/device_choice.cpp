@@ -1,0 +1,30 @@
+// Threads are read as text and parsed strictly, so that a message can show what was written.
+#include "cli/device_choice.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace tokitai::cli {
+
+void DeviceChoice::add_to(CLI::App& command) {
+  command.add_option("--device", device, "Device to run on (default cpu; see tokitai devices)")->type_name("DEVICE");
+  command.add_option("--threads", threads, "Threads of the cpu device (default 0: one per core)")->type_name("N");
+  command.add_option("--isa", isa, "Instruction set of the cpu device (default the best one)")->type_name("ISA");
+}
+
+Result<Device> DeviceChoice::open() const {
+  if (device == "reference" && !(threads.empty() && isa.empty()))
+    return Status::invalid("--threads and --isa belong to the cpu device; the reference device has neither");
+  DeviceOptions options;
+  options.isa = isa;
+  if (!threads.empty()) {
+    const char* end = threads.data() + threads.size();
+    const auto [stop, error] = std::from_chars(threads.data(), end, options.threads);
+    if (error != std::errc() || stop != end)
+      return Status::invalid(fmt::format("threads = {}; it must be an integer >= 0 (0: one per core)", threads));
+  }
+  return tokitai::open(device, options);
+}
+
+}  // namespace tokitai::cli

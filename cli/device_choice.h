@@ -1,0 +1,19 @@
+// The options that choose a device, the same for every subcommand that runs operators.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "tokitai/device.h"
+
+namespace tokitai::cli {
+
+struct DeviceChoice {
+  std::string device = "cpu";
+  std::string threads;  // empty: one per core
+  std::string isa;      // empty: the best the processor runs
+
+  void add_to(CLI::App& command);
+  Result<Device> open() const;
+};
+
+}  // namespace tokitai::cli

@@ -1,0 +1,115 @@
+// The command line: subcommands, help, exit codes. The library's status codes are the exit codes; an exception
+// that gets this far is a bug of ours.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "cli/commands.h"
+
+namespace tokitai::cli {
+
+void report(const Status& status, int& exit_code) {
+  if (status.ok()) return;
+  fmt::print(stderr, "tokitai: {}\n", status.message());
+  exit_code = static_cast<int>(status.code());
+}
+
+Result<const Contract*> operator_named(std::string_view name) {
+  if (const Contract* contract = find_contract(name)) return contract;
+  std::vector<std::string_view> names;
+  for (const Contract* contract : contracts()) names.push_back(contract->name);
+  return Status::invalid(fmt::format("no operator '{}'; the operators are {}", name, fmt::join(names, ", ")));
+}
+
+void print_json(const Json& document) {
+  // File names need not be UTF-8; what is not is replaced.
+  fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+namespace {
+
+constexpr const char* kFooter = R"(Examples:
+  tokitai ops layernorm.forward
+  tokitai run softmax.forward --in x=x.npy --out y=y.npy
+  tokitai verify --device cpu
+
+Exit codes:
+  0  good
+  1  a check failed
+  2  bad usage or input; no output file was created or changed
+  3  a device or toolchain is missing
+  4  a bug in tokitai)";
+
+bool is_command(const CLI::App& app, const std::string& word) {
+  return !app.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == word; }).empty();
+}
+
+Status usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  const std::string name = chosen.empty() ? "tokitai" : "tokitai " + command.get_name();
+  const bool unknown = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  const std::string what = unknown ? "unknown argument " + command.remaining().front() : error.what();
+  return Status::invalid(fmt::format("{} (see {} --help)", what, name));
+}
+
+int run_command(int argc, char** argv) {
+  CLI::App app("Training operators that carry a contract: the same output bits on every device.", "tokitai");
+  app.set_version_flag("--version", std::string("tokitai ") + TOKITAI_VERSION, "Print the version and leave");
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->column_width(34);
+  app.footer(kFooter);
+  app.require_subcommand(0, 1);
+
+  int exit_code = 0;
+  add_ops(app, exit_code);
+  add_devices(app, exit_code);
+  add_run(app, exit_code);
+  add_verify(app, exit_code);
+  add_bench(app, exit_code);
+  for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) sub->group("Commands");
+
+  if (argc < 2) {
+    fmt::print(stderr, "{}", app.help());
+    return static_cast<int>(Code::invalid);
+  }
+  if (const std::string word = argv[1]; !word.starts_with('-') && !is_command(app, word)) {
+    std::vector<std::string> names;
+    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+      names.push_back(sub->get_name());
+    report(Status::invalid(fmt::format("no command '{}'; the commands are {}", word, fmt::join(names, ", "))),
+           exit_code);
+    return exit_code;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help or --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    report(usage_error(app, error), exit_code);
+  }
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace tokitai::cli
+
+int main(int argc, char** argv) {
+#if defined(SIGXFSZ)
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit then fails the write, and temporaries are removed
+#endif
+  try {
+    int exit_code = tokitai::cli::run_command(argc, argv);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      tokitai::cli::report(tokitai::Status::invalid("cannot write to standard output"), exit_code);
+    return exit_code;
+  } catch (const std::exception& bug) {
+    fmt::print(stderr, "tokitai: internal error: {}\n", bug.what());
+  } catch (...) {
+    fmt::print(stderr, "tokitai: internal error: an exception of unknown type\n");
+  }
+  return static_cast<int>(tokitai::Code::internal);
+}

@@ -1,0 +1,137 @@
+// Temporaries and earlier contents live under names of this process until the last rename is done.
+#include "cli/output_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+namespace tokitai::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool write_bytes(int descriptor, const void* data, std::int64_t bytes) {
+  constexpr std::int64_t kMost = 1 << 30;  // one write takes no more than 2 GiB
+  const auto* from = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t done = write(descriptor, from, static_cast<std::size_t>(std::min(bytes, kMost)));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return false;
+    from += done, bytes -= done;
+  }
+  return true;
+}
+
+// One destination on its way from old to new. Whatever was begun and not kept is undone by the destructor.
+class Replacement {
+ public:
+  explicit Replacement(const OutputFile& file) : file_(file) {}
+  Replacement(const Replacement&) = delete;
+  Replacement& operator=(const Replacement&) = delete;
+  ~Replacement() {
+    if (!temporary_.empty()) unlink(temporary_.c_str());
+    if (!backup_.empty())
+      restore();
+    else if (renamed_)
+      unlink(file_.path.c_str());
+  }
+
+  Status write_temporary() {
+    const int descriptor = create();
+    if (descriptor < 0) return failed("create a file beside");
+    struct stat old{};
+    const std::string header = npy_header_text(file_.header);
+    bool good = stat(file_.path.c_str(), &old) != 0 || fchmod(descriptor, old.st_mode & 07777) == 0;
+    good = good && write_bytes(descriptor, header.data(), static_cast<std::int64_t>(header.size()));
+    good = good && write_bytes(descriptor, file_.data, file_.header.bytes());
+    good = good && fsync(descriptor) == 0;
+    const Status status = good ? Status() : failed("write");
+    return close(descriptor) == 0 || !status.ok() ? status : failed("write");
+  }
+
+  Status rename_into_place() {
+    if (access(file_.path.c_str(), F_OK) == 0) {
+      const std::string backup = temporary_ + ".old";
+      // Not every file system has links; without them the destination is missing for a moment.
+      if (link(file_.path.c_str(), backup.c_str()) != 0 && std::rename(file_.path.c_str(), backup.c_str()) != 0)
+        return failed("keep the old content of");
+      backup_ = backup;
+    }
+    if (std::rename(temporary_.c_str(), file_.path.c_str()) != 0) return failed("replace");
+    renamed_ = true;
+    temporary_.clear();
+    return {};
+  }
+
+  void keep() {
+    if (!backup_.empty()) unlink(backup_.c_str());
+    backup_.clear();
+    renamed_ = false;
+  }
+
+ private:
+  int create() {
+    const fs::path folder = fs::path(file_.path).parent_path();
+    for (int number = 0;; ++number) {  // an earlier process of our number may have been killed at this very work
+      const std::string name = (folder / fmt::format(".tokitai-{}-{}", getpid(), number)).string();
+      const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (descriptor < 0 && errno == EEXIST) continue;
+      if (descriptor >= 0) temporary_ = name;
+      return descriptor;
+    }
+  }
+  void restore() {
+    std::rename(backup_.c_str(), file_.path.c_str());
+    unlink(backup_.c_str());  // a rename between two links of one file does nothing
+  }
+  Status failed(std::string_view what) const {
+    return Status::invalid(fmt::format("{}: cannot {} {}: {}", file_.label, what, file_.path, std::strerror(errno)));
+  }
+
+  const OutputFile& file_;
+  std::string temporary_, backup_;
+  bool renamed_ = false;
+};
+
+}  // namespace
+
+Result<std::string> destination(const std::string& path) {
+  const auto refuse = [&](std::string_view why) {
+    return Status::invalid(fmt::format("cannot write {}: {}", path, why));
+  };
+  if (path.empty()) return Status::invalid("the name of the file is missing");
+  std::error_code error;
+  const fs::path full = fs::weakly_canonical(fs::absolute(path, error), error);
+  if (error) return refuse(error.message());
+  const fs::path folder = full.parent_path();
+  if (!fs::is_directory(folder, error)) return refuse(fmt::format("there is no folder {}", folder.string()));
+  const fs::file_status status = fs::status(full, error);
+  if (fs::is_directory(status)) return refuse("it is a folder");
+  // Renaming onto a device would take the device away.
+  if (fs::exists(status) && !fs::is_regular_file(status)) return refuse("it is not a regular file");
+  if (fs::exists(status) && access(full.c_str(), W_OK) != 0) return refuse(std::strerror(errno));
+  if (access(folder.c_str(), W_OK | X_OK) != 0) return refuse(std::strerror(errno));
+  return full.string();
+}
+
+Status write_all(const std::vector<OutputFile>& files) {
+  std::vector<std::unique_ptr<Replacement>> replacements;
+  for (const OutputFile& file : files) {
+    replacements.push_back(std::make_unique<Replacement>(file));
+    if (Status status = replacements.back()->write_temporary(); !status.ok()) return status;
+  }
+  for (const auto& replacement : replacements)
+    if (Status status = replacement->rename_into_place(); !status.ok()) return status;
+  for (const auto& replacement : replacements) replacement->keep();
+  return {};
+}
+
+}  // namespace tokitai::cli

@@ -1,0 +1,144 @@
+// `tokitai run`: one call of one operator over NumPy files. In order: match the arguments with the contract, read
+// the files' headers, take memory, check the contract, read the data, run, write all outputs together.
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "cli/commands.h"
+#include "cli/device_choice.h"
+#include "cli/output_files.h"
+#include "cli/request.h"
+#include "cli/tensors.h"
+
+namespace tokitai::cli {
+namespace {
+
+constexpr const char* kFooter =
+    R"(Files are NumPy's .npy with elements <f2, <f4, <i4, <i8, or <u2 for bf16, in C order. An operand that is
+worked on in place is read with --in and written with --out, to the same file if you like. For a list of
+tensors (adamw.step) give each --in and --out once per tensor, in the same order. Files are written together
+or, on any error, not at all. tokitai ops OPERATOR says what an operator takes.
+
+Examples:
+  tokitai run layernorm.forward --in x=x.npy --in gamma=g.npy --in beta=b.npy --set eps=1e-5 --out y=y.npy
+  tokitai run gemm.forward --in a=a.npy --in b=b.npy --out c:f32=c.npy
+  tokitai run adamw.step --in theta=w.npy --in m=m.npy --in v=v.npy --in grad=g.npy --set t=1 \
+      --out theta=w.npy --out m=m.npy --out v=v.npy)";
+
+std::string shape_text(const View& view) {
+  return view.rank == 2 ? fmt::format("[{}, {}]", view.shape[0], view.shape[1]) : fmt::format("[{}]", view.shape[0]);
+}
+
+// Only what is read and never written can be the cause of a skipped call.
+std::string_view skipped_operand(const Contract& contract) {
+  for (const OperandSpec& spec : contract.operands)
+    if (spec.role == Role::in) return spec.name;
+  return {};
+}
+
+void print_text(const Request& request, const Tensors& tensors, const Outcome& outcome) {
+  if (outcome.skipped)
+    fmt::print("skipped: {}[{}] of tensor {} is not finite; nothing was changed\n", skipped_operand(*request.contract),
+               outcome.skipped_position, outcome.skipped_tensor);
+  for (const auto& [operand, tensor, view] : tensors.outputs())
+    fmt::print("wrote {} {} {} to {}\n", request.label(operand, tensor), name_of(view.type), shape_text(view),
+               request.outputs[operand][tensor].path);
+}
+
+Json result_json(const Request& request, const Tensors& tensors, const Outcome& outcome, const Device& device,
+                 double milliseconds) {
+  Json outputs = Json::array();
+  for (const auto& [operand, tensor, view] : tensors.outputs()) {
+    Json output = {{"name", request.contract->operands[operand].name},
+                   {"type", name_of(view.type)},
+                   {"shape", std::vector<std::int64_t>(view.shape.begin(), view.shape.begin() + view.rank)},
+                   {"file", request.outputs[operand][tensor].path}};
+    if (request.contract->list) output["tensor"] = tensor;
+    outputs.push_back(std::move(output));
+  }
+  Json document = {{"operator", request.contract->name},
+                   {"device", device.name()},
+                   {"device_description", device.description()},
+                   {"milliseconds", milliseconds},
+                   {"skipped", outcome.skipped}};
+  if (outcome.skipped)
+    document["first_not_finite"] = {{"tensor", outcome.skipped_tensor}, {"position", outcome.skipped_position}};
+  document["outputs"] = std::move(outputs);
+  return document;
+}
+
+Status write_outputs(const Request& request, const Tensors& tensors) {
+  std::vector<OutputFile> files;
+  for (const auto& [operand, tensor, view] : tensors.outputs())
+    files.push_back({request.label(operand, tensor), request.outputs[operand][tensor].destination,
+                     NpyHeader{file_type(view.type), view.rank, view.shape, 0}, view.data});
+  return write_all(files);
+}
+
+Status run(const RunArguments& arguments, const DeviceChoice& choice, bool json) {
+  const auto request = parse_request(arguments);
+  if (!request.ok()) return request.status();
+  auto device = choice.open();
+  if (!device.ok()) return device.status();
+  auto tensors = Tensors::make(request.value());
+  if (!tensors.ok()) return tensors.status();
+
+  // The contract is checked here, before data is read; what a call needs beside its operands must fit too.
+  const auto workspace = device->workspace(tensors->call());
+  if (!workspace.ok()) return workspace.status();
+  if (workspace.value() > main_memory() - tensors->bytes())
+    return Status::invalid(
+        fmt::format("{}: the operands take {} bytes (most of it {}) and scratch memory {}; this machine has {}",
+                    arguments.op, tensors->bytes(), tensors->largest(), workspace.value(), main_memory()));
+  if (Status s = tensors->read_data(); !s.ok()) return s;
+
+  Outcome outcome;
+  const auto begin = std::chrono::steady_clock::now();
+  if (Status s = device->run(tensors->call(), &outcome); !s.ok()) return s;
+  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
+
+  if (Status s = write_outputs(request.value(), tensors.value()); !s.ok())
+    return Status(s.code(), fmt::format("{}: {}", arguments.op, s.message()));
+  if (json)
+    print_json(result_json(request.value(), tensors.value(), outcome, device.value(), elapsed.count()));
+  else
+    print_text(request.value(), tensors.value(), outcome);
+  return {};
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("run", "Run an operator over NumPy files");
+  struct Arguments {
+    RunArguments run;
+    DeviceChoice device;
+    bool json = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  RunArguments& run_arguments = arguments->run;
+  command->add_option("OPERATOR", run_arguments.op, "The operator, such as layernorm.forward")
+      ->required()
+      ->type_name("");
+  const auto repeated = [&](const char* flag, std::vector<std::string>& values, const char* form, const char* text) {
+    command->add_option(flag, values, text)
+        ->type_name(form)
+        ->allow_extra_args(false)
+        ->check([](const std::string& value) {
+          return value.starts_with("--") ? "its value is missing before " + value : std::string();
+        });
+  };
+  repeated("--in", run_arguments.in, "NAME=FILE.npy", "An operand to read");
+  repeated("--set", run_arguments.set, "NAME=VALUE", "An option of the operator");
+  repeated("--out", run_arguments.out, "NAME[:TYPE]=FILE.npy",
+           "An operand to write; TYPE f32 for unrounded, f16 or bf16 for rounded, where both are allowed");
+  command->add_option("--dtype", run_arguments.dtype, "Storage type, f16, bf16 or f32; needed for bf16 (files of <u2)")
+      ->type_name("TYPE");
+  arguments->device.add_to(*command);
+  command->add_flag("--json", arguments->json, "Print JSON");
+  command->footer(kFooter);
+  command->callback(
+      [arguments, &exit_code] { report(run(arguments->run, arguments->device, arguments->json), exit_code); });
+}
+
+}  // namespace tokitai::cli

@@ -1,0 +1,167 @@
+// From files to views. What a contract can judge is left to its check; here is only what the shapes of outputs
+// and the memory for them need.
+#include "cli/tensors.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace tokitai::cli {
+namespace {
+
+Type memory_type(NpyType type) {
+  switch (type) {
+    case NpyType::f2: return Type::f16;
+    case NpyType::u2: return Type::bf16;
+    case NpyType::f4: return Type::f32;
+    case NpyType::i4: return Type::i32;
+    case NpyType::i8: return Type::i64;
+  }
+  return Type::f32;
+}
+
+int rank_of(const OperandSpec& spec) { return spec.shape[1].empty() ? 1 : 2; }
+
+// The shape with its symbols: "[vocab = 30, dim = 12]".
+std::string shape_text(const OperandSpec& spec, const View& view) {
+  std::string text = fmt::format("{} = {}", spec.shape[0], view.shape[0]);
+  if (view.rank == 2) text += fmt::format(", {} = {}", spec.shape[1], view.shape[1]);
+  return fmt::format("[{}]", text);
+}
+
+}  // namespace
+
+NpyType file_type(Type type) {
+  switch (type) {
+    case Type::f16: return NpyType::f2;
+    case Type::bf16: return NpyType::u2;
+    case Type::f32: return NpyType::f4;
+    case Type::i32: return NpyType::i4;
+    case Type::i64: return NpyType::i8;
+  }
+  return NpyType::f4;
+}
+
+std::int64_t main_memory() { return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE); }
+
+Result<Tensors> Tensors::make(const Request& request) {
+  Tensors tensors(request);
+  tensors.call_.contract = request.contract;
+  tensors.call_.options = request.options;
+  for (std::size_t tensor = 0; tensor < request.count; ++tensor)
+    if (Status s = tensors.make_set(tensor); !s.ok()) return s;
+  return tensors;
+}
+
+Status Tensors::fail(const std::string& what) const {
+  return Status::invalid(fmt::format("{}: {}", request_->contract->name, what));
+}
+
+Status Tensors::make_set(std::size_t tensor) {
+  const Contract& contract = *request_->contract;
+  Operands set{};
+  Symbols symbols{{"1", 1}};
+  for (std::size_t i = 0; i < contract.operands.size(); ++i)
+    if (!request_->inputs[i].empty())
+      if (Status s = input(i, tensor, set[i], symbols); !s.ok()) return s;
+  // A size that no file tells may be an option of the same name. Files come first: a contradiction is the
+  // contract's to name.
+  for (std::size_t i = 0; i < contract.options.size(); ++i)
+    if (request_->options[i].set) symbols.emplace_back(contract.options[i].name, request_->options[i].i);
+  for (std::size_t i = 0; i < contract.operands.size(); ++i) {
+    const bool left_out = contract.operands[i].optional && request_->outputs[i].empty();
+    if (contract.operands[i].role == Role::out && !set[i].present() && !left_out)
+      if (Status s = output(i, tensor, set[i], symbols); !s.ok()) return s;
+    if (request_->outputs[i].empty()) continue;
+    if (const auto type = request_->outputs[i][tensor].type; type && *type != set[i].type)
+      return fail(fmt::format("{} is read as {} and worked on in place; it cannot be written as {}",
+                              request_->label(i, tensor), name_of(set[i].type), name_of(*type)));
+    outputs_.push_back({i, tensor, set[i]});
+  }
+  if (contract.list)
+    call_.list.push_back(set);
+  else
+    call_.operands = set;
+  return {};
+}
+
+Status Tensors::input(std::size_t operand, std::size_t tensor, View& view, Symbols& symbols) {
+  const OperandSpec& spec = request_->contract->operands[operand];
+  const std::string& path = request_->inputs[operand][tensor];
+  const std::string label = request_->label(operand, tensor);
+  const auto header = read_npy_header(path);
+  if (!header.ok()) return fail(fmt::format("{}: {}", label, header.status().message()));
+  const Type type = memory_type(header->type);
+  if (type == Type::bf16 && request_->dtype != Type::bf16)
+    return fail(fmt::format("{}: {} holds <u2; if these are the bits of bf16 numbers, say --dtype bf16", label, path));
+  if (spec.type == TypeRule::storage && request_->dtype && type != *request_->dtype)
+    return fail(fmt::format("{}: {} holds {} ({}), but --dtype says {}", label, path, descr_of(header->type),
+                            name_of(type), name_of(*request_->dtype)));
+  if (header->rank != rank_of(spec))
+    return fail(fmt::format("{}: {} has {} dimension{}; it must have {}", label, path, header->rank,
+                            header->rank == 1 ? "" : "s", rank_of(spec)));
+  if (spec.type == TypeRule::storage && !storage_) storage_ = type;
+  view = {nullptr, type, header->rank, header->shape, header->shape[1]};
+  for (int d = 0; d < view.rank; ++d)
+    symbols.emplace_back(spec.shape[static_cast<std::size_t>(d)], view.shape[static_cast<std::size_t>(d)]);
+  if (Status s = allocate(operand, tensor, view); !s.ok()) return s;
+  inputs_.push_back({label, path, header.value(), view.data});
+  return {};
+}
+
+Status Tensors::output(std::size_t operand, std::size_t tensor, View& view, const Symbols& symbols) {
+  const OperandSpec& spec = request_->contract->operands[operand];
+  const Type storage = storage_.value_or(Type::f32);
+  switch (spec.type) {
+    case TypeRule::storage: view.type = storage; break;
+    case TypeRule::f32: view.type = Type::f32; break;
+    case TypeRule::storage_or_f32: view.type = spec.single_by_default ? Type::f32 : storage; break;
+    case TypeRule::index:
+    case TypeRule::i64: view.type = Type::i64; break;
+  }
+  if (!request_->outputs[operand].empty()) view.type = request_->outputs[operand][tensor].type.value_or(view.type);
+  view.rank = rank_of(spec);
+  view.shape[1] = 1;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(view.rank); ++d) {
+    const auto bound =
+        std::find_if(symbols.begin(), symbols.end(), [&](const auto& s) { return s.first == spec.shape[d]; });
+    if (bound == symbols.end())
+      return fail(
+          fmt::format("no input tells the size {} of {}; give --set {}=N", spec.shape[d], spec.name, spec.shape[d]));
+    view.shape[d] = bound->second;
+  }
+  view.row_stride = view.shape[1];
+  return allocate(operand, tensor, view);
+}
+
+Status Tensors::allocate(std::size_t operand, std::size_t tensor, View& view) {
+  const OperandSpec& spec = request_->contract->operands[operand];
+  const std::string what =
+      fmt::format("{} {} of {}", request_->label(operand, tensor), shape_text(spec, view), name_of(view.type));
+  const auto refuse = [&](const std::string& why) { return fail(fmt::format("{} {}", what, why)); };
+  std::int64_t bytes = 0;  // a size below zero is the contract's to refuse
+  if (__builtin_mul_overflow(std::max<std::int64_t>(view.shape[0], 0), std::max<std::int64_t>(view.shape[1], 0),
+                             &bytes) ||
+      __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(view.type)), &bytes))
+    return refuse("takes more than 2^63 bytes");
+  if (bytes > main_memory() - bytes_)
+    return refuse(
+        fmt::format("takes {} bytes beside {} of other operands; this machine has {}", bytes, bytes_, main_memory()));
+  constexpr std::size_t kAlignment = 64;
+  view.data = std::aligned_alloc(kAlignment, (static_cast<std::size_t>(bytes) / kAlignment + 1) * kAlignment);
+  if (view.data == nullptr) return refuse(fmt::format("takes {} bytes; there is no memory for it", bytes));
+  memory_.emplace_back(view.data);
+  bytes_ += bytes;
+  if (bytes > largest_bytes_) largest_bytes_ = bytes, largest_ = what;
+  return {};
+}
+
+Status Tensors::read_data() const {
+  for (const Input& input : inputs_)
+    if (Status s = read_npy_data(input.path, input.header, input.memory); !s.ok())
+      return fail(fmt::format("{}: {}", input.label, s.message()));
+  return {};
+}
+
+}  // namespace tokitai::cli

@@ -1,0 +1,12 @@
+# find_package(tokitai) for programs that use the library.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+install(TARGETS tokitai EXPORT tokitai)
+install(FILES ${TOKITAI_PUBLIC_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tokitai)
+install(EXPORT tokitai NAMESPACE tokitai:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tokitai FILE tokitai-targets.cmake)
+configure_package_config_file(cmake/tokitai-config.cmake.in ${PROJECT_BINARY_DIR}/tokitai-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tokitai)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tokitai-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tokitai-config.cmake ${PROJECT_BINARY_DIR}/tokitai-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tokitai)
+install(TARGETS tokitai_command)

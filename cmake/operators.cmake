@@ -1,0 +1,53 @@
+# One line per operator family makes its contracts, its reference kernels and its cpu kernels for every
+# instruction set. Kernels are built per instruction set with that set's flags; everything in them lives in a
+# namespace of that set's name.
+set(TOKITAI_GENERATED ${PROJECT_BINARY_DIR}/generated)
+set(TOKITAI_OPERATOR_SOURCES "")
+set(TOKITAI_KERNEL_OBJECTS "")
+
+set(TOKITAI_ISAS portable)
+set(TOKITAI_FLAGS_portable "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(TOKITAI_ISAS avx512 avx2 portable)
+  set(TOKITAI_FLAGS_avx512 -march=skylake-avx512 -maes -mprefer-vector-width=512 -DTK_WIDTH=16)
+  set(TOKITAI_FLAGS_avx2 -march=haswell -maes -DTK_WIDTH=8)
+endif()
+
+# Highway wants AES before it calls a target AVX2, which -march=haswell leaves out.
+function(tokitai_kernel_objects target source isa)
+  add_library(${target} OBJECT ${source})
+  target_link_libraries(${target} PRIVATE tokitai_flags hwy::hwy)
+  # -O3: at -O2 GCC 12 keeps the small constant loops over registers as loops, and the registers in memory.
+  target_compile_options(${target} PRIVATE ${TOKITAI_FLAGS_${isa}} $<$<CONFIG:Release>:-O3>)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${TOKITAI_PUBLIC_INCLUDE} ${TOKITAI_GENERATED})
+endfunction()
+
+macro(tokitai_operators)
+  set(families_inc "")
+  set(cpu_kernels_inc "")
+  foreach(family ${ARGN})
+    tokitai_public_header(operators/${family}/${family}.h)
+    list(APPEND TOKITAI_OPERATOR_SOURCES operators/${family}/${family}.cpp)
+    string(APPEND families_inc "TK_FAMILY(${family})\n")
+    configure_file(machines/reference/family.cpp.in ${TOKITAI_GENERATED}/reference_${family}.cpp @ONLY)
+    tokitai_kernel_objects(reference_${family} ${TOKITAI_GENERATED}/reference_${family}.cpp baseline)
+    list(APPEND TOKITAI_KERNEL_OBJECTS $<TARGET_OBJECTS:reference_${family}>)
+    foreach(isa ${TOKITAI_ISAS})
+      string(APPEND cpu_kernels_inc "TK_CPU_KERNELS(${isa}, ${family})\n")
+      configure_file(machines/cpu/family.cpp.in ${TOKITAI_GENERATED}/cpu_${family}_${isa}.cpp @ONLY)
+      tokitai_kernel_objects(cpu_${family}_${isa} ${TOKITAI_GENERATED}/cpu_${family}_${isa}.cpp ${isa})
+      list(APPEND TOKITAI_KERNEL_OBJECTS $<TARGET_OBJECTS:cpu_${family}_${isa}>)
+    endforeach()
+  endforeach()
+  # Problem files become part of the binary.
+  set(problems_inc "")
+  foreach(family ${ARGN})
+    set(problems ${PROJECT_SOURCE_DIR}/operators/${family}/problems.txt)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${problems})
+    file(READ ${problems} text)
+    string(APPEND problems_inc "{\"${family}\", R\"problems(${text})problems\"},\n")
+  endforeach()
+  file(WRITE ${TOKITAI_GENERATED}/problems.inc "${problems_inc}")
+  file(CONFIGURE OUTPUT ${TOKITAI_GENERATED}/families.inc CONTENT "${families_inc}")
+  file(CONFIGURE OUTPUT ${TOKITAI_GENERATED}/cpu_kernels.inc CONTENT "${cpu_kernels_inc}")
+endmacro()

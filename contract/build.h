@@ -1,0 +1,38 @@
+// Small pieces that operators' contracts and calls are put together from.
+#pragma once
+#include <cmath>
+#include <initializer_list>
+
+#include "contract/contract.h"
+#include "tokitai/device.h"
+
+namespace tokitai {
+
+Call make_call(std::string_view name, std::initializer_list<View> operands, std::initializer_list<Option> options = {});
+
+namespace option {
+inline bool finite(const Option& o) { return std::isfinite(o.f); }
+inline bool finite_nonnegative(const Option& o) { return std::isfinite(o.f) && o.f >= 0; }
+inline bool unit_interval(const Option& o) { return o.f >= 0 && o.f < 1; }  // NaN fails both
+inline bool flag(const Option& o) { return o.i == 0 || o.i == 1; }
+}  // namespace option
+
+// Bytes of one f32 row buffer on the CPU machine: a row and a little padding, so that whole vectors fit.
+inline constexpr std::int64_t kRowPadding = 64;
+constexpr std::int64_t row_buffer_bytes(std::int64_t cols) { return 4 * ((cols + 15) / 16 * 16 + kRowPadding); }
+
+// The row pattern's scratch: per thread the rows kept on chip and the column parameters; for each column sum a
+// row of partial results per 32 rows at the most, and one in the making per thread.
+constexpr std::int64_t row_workspace(std::int64_t rows, std::int64_t cols, int threads, int kept, int column_sums) {
+  return row_buffer_bytes(cols) * (std::int64_t{threads} * (kept + column_sums) + column_sums * ((rows + 31) / 32));
+}
+
+// Bytes of one operand, counted once.
+inline std::int64_t bytes_of(const View& v) { return v.elements() * static_cast<std::int64_t>(size_of(v.type)); }
+
+// Each input read once, each output written once, as the roles say; `flops` per element of the first operand.
+Cost cost_by_roles(const Call& call, std::int64_t flops_per_element);
+
+inline constexpr Limit kColsLimit{"cols", std::int64_t{1} << 24};  // so that n is exact in binary32
+
+}  // namespace tokitai

@@ -1,0 +1,239 @@
+// Argument checks, all derived from the contract's tables: presence, types, shapes, strides, sizes, alignment,
+// aliasing, options. Everything is checked before the first output byte is written.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "contract/contract.h"
+
+namespace tokitai {
+namespace {
+
+std::string shape_text(const View& v) {
+  return v.rank == 2 ? fmt::format("[{}, {}]", v.shape[0], v.shape[1]) : fmt::format("[{}]", v.shape[0]);
+}
+
+struct Extent {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+};
+Extent extent_of(const View& v) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(v.data);
+  const std::int64_t elements = v.rank == 2 ? (v.rows() - 1) * v.row_stride + v.cols() : v.rows();
+  return {begin, begin + static_cast<std::uintptr_t>(elements) * size_of(v.type)};
+}
+// Two column ranges of one wider matrix lie in overlapping extents but share no element.
+bool interleaved(const View& a, const View& b) {
+  if (a.rank != 2 || b.rank != 2 || a.row_stride != b.row_stride || size_of(a.type) != size_of(b.type)) return false;
+  const auto size = static_cast<std::int64_t>(size_of(a.type));
+  const auto distance = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(b.data) - reinterpret_cast<std::uintptr_t>(a.data));
+  const std::int64_t stride = a.row_stride * size;
+  const std::int64_t shift = ((distance % stride) + stride) % stride;
+  return shift >= a.cols() * size && stride - shift >= b.cols() * size;
+}
+bool overlap(const View& a, const View& b) {
+  const Extent x = extent_of(a), y = extent_of(b);
+  return x.begin < y.end && y.begin < x.end && !interleaved(a, b);
+}
+bool same_memory(const View& a, const View& b) {
+  return a.data == b.data && a.type == b.type && a.rank == b.rank && a.shape == b.shape &&
+         (a.rank == 1 || a.row_stride == b.row_stride);
+}
+
+class Checker {
+ public:
+  explicit Checker(Call& call) : call_(call), contract_(*call.contract) {}
+
+  Status run() {
+    if (Status s = options(); !s.ok()) return s;
+    if (contract_.list) {
+      if (call_.list.empty()) return fail("the list of tensors is empty; it must hold at least one");
+      std::int64_t total = 0;
+      for (item_ = 0; item_ < static_cast<std::int64_t>(call_.list.size()); ++item_) {
+        call_.symbols = {};  // each set has a length of its own; the storage type is one for all
+        if (Status s = operands(call_.list[static_cast<std::size_t>(item_)]); !s.ok()) return s;
+        if (__builtin_add_overflow(total, call_.list[static_cast<std::size_t>(item_)][0].elements(), &total))
+          return fail("the tensors hold more than 2^63 elements together");
+      }
+      item_ = -1;
+      if (total == 0) return fail(fmt::format("{} has no elements in any tensor of the list", contract_.operands[0].name));
+      if (Status s = list_aliasing(); !s.ok()) return s;
+    } else {
+      if (Status s = operands(call_.operands); !s.ok()) return s;
+      if (Status s = aliasing(call_.operands); !s.ok()) return s;
+    }
+    return contract_.prepare != nullptr ? contract_.prepare(call_) : Status();
+  }
+
+ private:
+  Status fail(const std::string& what) const { return Status::invalid(fmt::format("{}: {}", contract_.name, what)); }
+  // An operand's name as the message shows it: with its place in the list where there is one.
+  std::string label(std::string_view name) const {
+    return item_ >= 0 && call_.list.size() > 1 ? fmt::format("{}[list index {}]", name, item_) : std::string(name);
+  }
+
+  Status options() {
+    for (std::size_t i = 0; i < contract_.options.size(); ++i) {
+      const OptionSpec& spec = contract_.options[i];
+      Option& option = call_.options[i];
+      if (!option.set) {
+        if (spec.required) return fail(fmt::format("{} is missing; it must be {}", spec.name, spec.range));
+        option = spec.fallback;
+      }
+      if (option.set && spec.allowed != nullptr && !spec.allowed(option)) {
+        const std::string value = spec.kind == OptionKind::f32 ? fmt::format("{}", option.f) : fmt::format("{}", option.i);
+        return fail(fmt::format("{} = {}; it must be {}", spec.name, value, spec.range));
+      }
+    }
+    return {};
+  }
+
+  Status type(const OperandSpec& spec, const View& v) {
+    const auto refuse = [&](std::string_view wanted) {
+      return fail(fmt::format("{} has type {}; it must be {}", label(spec.name), name_of(v.type), wanted));
+    };
+    const bool storage = v.type == Type::f16 || v.type == Type::bf16 || v.type == Type::f32;
+    switch (spec.type) {
+      case TypeRule::storage:
+        if (!storage) return refuse("f16, bf16 or f32");
+        if (!storage_bound_) {
+          call_.storage = v.type;
+          storage_from_ = label(spec.name);
+          storage_bound_ = true;
+        } else if (v.type != call_.storage) {
+          return refuse(fmt::format("{}, as {} is", name_of(call_.storage), storage_from_));
+        }
+        return {};
+      case TypeRule::f32: return v.type == Type::f32 ? Status() : refuse("f32");
+      case TypeRule::storage_or_f32:
+        return v.type == Type::f32 || v.type == call_.storage ? Status()
+                                                              : refuse(fmt::format("f32 or {}", name_of(call_.storage)));
+      case TypeRule::index: return v.type == Type::i32 || v.type == Type::i64 ? Status() : refuse("i32 or i64");
+      case TypeRule::i64: return v.type == Type::i64 ? Status() : refuse("i64");
+    }
+    return {};
+  }
+
+  Status bind(std::string_view symbol, std::int64_t value, const View& v, int operand) {
+    const std::string name = label(contract_.operands[static_cast<std::size_t>(operand)].name);
+    if (value < 0) return fail(fmt::format("{} has shape {}; {} must not be negative", name, shape_text(v), symbol));
+    if (value == 0 && !contract_.list)
+      return fail(fmt::format("{} is empty: shape {}; {} must be at least 1", name, shape_text(v), symbol));
+    if (symbol == "1")
+      return value == 1 ? Status() : fail(fmt::format("{} has shape {}; it must be [1]", name, shape_text(v)));
+    for (const Limit& limit : contract_.limits)
+      if (limit.symbol == symbol && value > limit.most)
+        return fail(fmt::format("{} has shape {}; {} must be at most {}", name, shape_text(v), symbol, limit.most));
+    if (const int option = contract_.option_index(symbol); option >= 0 && call_.option(option).set && value != call_.option(option).i)
+      return fail(fmt::format("{} has shape {}, but the option {} is {}", name, shape_text(v), symbol, call_.option(option).i));
+    for (Symbol& s : call_.symbols) {
+      if (s.name.empty()) {
+        s = {symbol, value, operand};
+        return {};
+      }
+      if (s.name != symbol) continue;
+      if (s.value == value) return {};
+      const View& other = item_ >= 0 ? call_.list[static_cast<std::size_t>(item_)][static_cast<std::size_t>(s.operand)]
+                                     : call_.operand(s.operand);
+      return fail(fmt::format("{} has shape {}, but {} is {} (from {} {})", name, shape_text(v), symbol, s.value,
+                              contract_.operands[static_cast<std::size_t>(s.operand)].name, shape_text(other)));
+    }
+    return Status(Code::internal, "a contract with too many shape symbols");
+  }
+
+  Status operands(const Operands& set) {
+    for (std::size_t i = 0; i < contract_.operands.size(); ++i) {
+      const OperandSpec& spec = contract_.operands[i];
+      const View& v = set[i];
+      if (!v.present()) {
+        if (spec.optional) continue;
+        return fail(fmt::format("{} is missing", label(spec.name)));
+      }
+      if (Status s = type(spec, v); !s.ok()) return s;
+      const int rank = spec.shape[1].empty() ? 1 : 2;
+      if (v.rank != rank)
+        return fail(fmt::format("{} has {} dimension{}; it must have {}", label(spec.name), v.rank, v.rank == 1 ? "" : "s", rank));
+      for (int d = 0; d < rank; ++d)
+        if (Status s = bind(spec.shape[static_cast<std::size_t>(d)], v.shape[static_cast<std::size_t>(d)], v, static_cast<int>(i)); !s.ok())
+          return s;
+      if (Status s = memory(spec, v); !s.ok()) return s;
+    }
+    return {};
+  }
+
+  Status memory(const OperandSpec& spec, const View& v) {
+    if (v.rank == 2 && v.row_stride < v.cols())
+      return fail(fmt::format("{} has row stride {}; it must be at least its {} columns", label(spec.name), v.row_stride, v.cols()));
+    std::int64_t bytes = 0;
+    if (__builtin_mul_overflow(v.rows(), v.rank == 2 ? v.row_stride : 1, &bytes) ||
+        __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(v.type)), &bytes))
+      return fail(fmt::format("{} has shape {} and row stride {}: more than 2^63 bytes", label(spec.name), shape_text(v), v.row_stride));
+    if (v.elements() == 0) return {};
+    if (v.data == nullptr) return fail(fmt::format("{} has no memory: its pointer is null", label(spec.name)));
+    const auto address = reinterpret_cast<std::uintptr_t>(v.data);
+    if (address % size_of(v.type) != 0)
+      return fail(fmt::format("{} lies at an address that is not a multiple of its {} bytes per element", label(spec.name), size_of(v.type)));
+    if (address + static_cast<std::uintptr_t>(bytes) < address)
+      return fail(fmt::format("{} runs past the end of the address space", label(spec.name)));
+    return {};
+  }
+
+  // An output may share memory with nothing but the operand it is allowed to be written over, exactly.
+  Status aliasing(const Operands& set) const {
+    for (std::size_t i = 0; i < contract_.operands.size(); ++i) {
+      const OperandSpec& out = contract_.operands[i];
+      if (out.role == Role::in || set[i].elements() == 0) continue;
+      for (std::size_t j = 0; j < contract_.operands.size(); ++j) {
+        const OperandSpec& other = contract_.operands[j];
+        if (i == j || set[j].elements() == 0 || (other.role != Role::in && j > i)) continue;
+        if (!overlap(set[i], set[j])) continue;
+        if (out.may_alias == other.name && same_memory(set[i], set[j])) continue;
+        return fail(out.may_alias == other.name
+                        ? fmt::format("{} overlaps {} without being the same view", label(out.name), other.name)
+                        : fmt::format("{} overlaps {}; they must be separate memory", label(out.name), other.name));
+      }
+    }
+    return {};
+  }
+
+  // Across a list: sort what is written and read by address, then only neighbours can overlap.
+  Status list_aliasing() {
+    struct Range {
+      Extent extent;
+      bool written;
+      std::int64_t item;
+      std::size_t operand;
+    };
+    std::vector<Range> ranges;
+    for (std::size_t t = 0; t < call_.list.size(); ++t)
+      for (std::size_t i = 0; i < contract_.operands.size(); ++i)
+        if (const View& v = call_.list[t][i]; v.elements() != 0)
+          ranges.push_back({extent_of(v), contract_.operands[i].role != Role::in, static_cast<std::int64_t>(t), i});
+    std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.extent.begin < b.extent.begin; });
+    Range reach{};  // the range that reaches furthest so far, and the furthest that is written
+    Range written{};
+    for (const Range& r : ranges) {
+      const Range& other = r.written ? reach : written;
+      if (other.extent.end > r.extent.begin)
+        return fail(fmt::format("{} of tensor {} overlaps {} of tensor {}; they must be separate memory",
+                                contract_.operands[r.operand].name, r.item, contract_.operands[other.operand].name, other.item));
+      if (r.extent.end > reach.extent.end) reach = r;
+      if (r.written && r.extent.end > written.extent.end) written = r;
+    }
+    return {};
+  }
+
+  Call& call_;
+  const Contract& contract_;
+  std::int64_t item_ = -1;
+  bool storage_bound_ = false;
+  std::string storage_from_;
+};
+
+}  // namespace
+
+Status check(Call& call) { return Checker(call).run(); }
+
+}  // namespace tokitai

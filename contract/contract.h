@@ -1,0 +1,97 @@
+// A contract as data: what an operator reads, writes, requires and promises. Argument checks, the command's
+// parsing, the verifier's problems, the benchmark's byte counts and the documentation come from it.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokitai/call.h"
+
+namespace tokitai {
+
+enum class Role : std::uint8_t { in, out, in_out };
+enum class TypeRule : std::uint8_t {
+  storage,         // f16, bf16 or f32, the same for every such operand of a call
+  f32,
+  storage_or_f32,  // an output the caller may want unrounded
+  index,           // i32 or i64
+  i64,
+};
+
+struct OperandSpec {
+  std::string_view name;
+  Role role;
+  TypeRule type;
+  std::array<std::string_view, 2> shape;  // symbols; an empty one ends the shape; "1" is the number
+  std::string_view text;
+  bool optional = false;
+  std::string_view may_alias = {};  // the one operand this output may be written over
+  std::string_view read_when = {};  // an output that is also read when this option is set
+  bool single_by_default = false;   // storage_or_f32: f32 where the caller does not say
+};
+
+enum class OptionKind : std::uint8_t { f32, integer, flag };
+
+struct OptionSpec {
+  std::string_view name;
+  OptionKind kind;
+  Option fallback;  // used where the caller gives none; not `set` where the option is then off
+  std::string_view range;
+  bool (*allowed)(const Option&);
+  std::string_view text;
+  bool required = false;
+};
+
+struct Limit {
+  std::string_view symbol;
+  std::int64_t most;
+};
+
+// What a call has to move and compute at the least: each input read once, each output written once.
+struct Cost {
+  std::int64_t bytes_read = 0;
+  std::int64_t bytes_written = 0;
+  std::int64_t flops = 0;
+};
+
+struct Contract {
+  std::string_view name;     // "layernorm.forward"
+  std::string_view summary;  // one sentence
+  std::string_view formula;  // to the bit
+  std::string_view ensures;
+  std::string_view edges;       // NaN, infinities, subnormals, empty, overflow
+  std::string_view non_claims;
+  std::vector<OperandSpec> operands;
+  std::vector<OptionSpec> options;
+  std::vector<Limit> limits = {};
+  // The dimension that a call can be cut along without changing a bit of the outputs that have it; "": none.
+  std::string_view batch = {};
+  bool list = false;  // the call takes a list of operand sets of separate lengths, worked on together
+
+  // Beyond what the tables say: relations between options, and host scalars derived from them.
+  Status (*prepare)(Call&) = nullptr;
+  // The sentence for an element that the pattern's check refused.
+  std::string (*refusal)(const Call&, std::int64_t position) = nullptr;
+  // The most scratch memory a call on the CPU machine takes with this many threads.
+  std::int64_t (*workspace)(const Call&, int threads) = nullptr;
+  Cost (*cost)(const Call&) = nullptr;
+
+  std::string_view family() const { return name.substr(0, name.find('.')); }
+  int operand_index(std::string_view operand) const;  // -1: no such operand
+  int option_index(std::string_view option) const;
+};
+
+// All operators, in the order of the documentation.
+std::span<const Contract* const> contracts();
+const Contract* find_contract(std::string_view name);
+
+// Checks every operand and option against the contract, binds the shape symbols and derives the scalars.
+// Nothing is read through the operands' pointers and nothing is written.
+Status check(Call& call);
+
+// The value of a shape symbol after `check`, or 0.
+std::int64_t dimension(const Call& call, std::string_view symbol);
+
+}  // namespace tokitai

@@ -1,0 +1,41 @@
+#include "contract/parse.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace tokitai {
+
+Status parse_option(const Contract& contract, std::string_view name, std::string_view text, Option& option) {
+  const int index = contract.option_index(name);
+  if (index < 0) return Status::invalid(fmt::format("{} has no option {}", contract.name, name));
+  const OptionSpec& spec = contract.options[static_cast<std::size_t>(index)];
+  const auto refuse = [&](std::string_view what) {
+    return Status::invalid(fmt::format("{}: {} = '{}' is not {}; it must be {}", contract.name, name, text, what, spec.range));
+  };
+  const char *begin = text.data(), *end = begin + text.size();
+  option = {.set = true};
+  if (spec.kind == OptionKind::f32) {
+    const auto [stop, error] = std::from_chars(begin, end, option.f);
+    if (error == std::errc::result_out_of_range) {
+      // Too small is a matter of rounding, too large is not a number we can hold.
+      double wide = 0;
+      const auto [wide_stop, wide_error] = std::from_chars(begin, end, wide);
+      if (wide_error != std::errc() || wide_stop != end || std::fabs(wide) > 1) return refuse("a number within binary32's range");
+      option.f = static_cast<float>(wide);
+      return {};
+    }
+    if (error != std::errc() || stop != end) return refuse("a number");
+    return {};
+  }
+  if (spec.kind == OptionKind::flag && (text == "true" || text == "false")) {
+    option.i = text == "true" ? 1 : 0;
+    return {};
+  }
+  const auto [stop, error] = std::from_chars(begin, end, option.i);
+  if (error != std::errc() || stop != end) return refuse(spec.kind == OptionKind::flag ? "0 or 1" : "an integer");
+  return {};
+}
+
+}  // namespace tokitai

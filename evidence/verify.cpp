@@ -1,0 +1,163 @@
+#include "evidence/verify.h"
+
+#include <fmt/format.h>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#else
+#include <cfenv>
+#endif
+
+#include "evidence/compare.h"
+#include "testing/instance.h"
+
+namespace tokitai::evidence {
+namespace {
+
+using testing::Instance;
+using testing::Problem;
+
+// Two poisons, so that an element neither side writes differs too.
+constexpr std::byte kReferencePoison{0xa5};
+constexpr std::byte kDevicePoison{0x5a};
+
+// What a careless caller, or a library built for speed, may have left behind.
+class HostileMode {
+ public:
+#if defined(__x86_64__)
+  explicit HostileMode(bool on) : saved_(_mm_getcsr()) {
+    if (on) _mm_setcsr(0x1F80 | 0x8000 | 0x0040 | 0x4000);  // flush to zero, denormals are zero, round up
+    set_ = _mm_getcsr();
+  }
+  ~HostileMode() { _mm_setcsr(saved_); }
+  // The mode must come back to the caller as it was; the low six bits only note exceptions.
+  bool kept() const { return (_mm_getcsr() & ~0x3fu) == (set_ & ~0x3fu); }
+#else
+  explicit HostileMode(bool on) : saved_(static_cast<unsigned>(std::fegetround())) {
+    if (on) std::fesetround(FE_UPWARD);
+  }
+  ~HostileMode() { std::fesetround(static_cast<int>(saved_)); }
+  bool kept() const { return true; }
+#endif
+  HostileMode(const HostileMode&) = delete;
+  HostileMode& operator=(const HostileMode&) = delete;
+
+ private:
+  unsigned saved_;
+  [[maybe_unused]] unsigned set_ = 0;
+};
+
+Status run_variant(Variant& variant, const Instance& instance) {
+  const HostileMode mode(variant.hostile_mode);
+  Status status;
+  if (!variant.cut) {
+    Call call = instance.call();
+    status = variant.device.run(call);
+  } else {
+    // Three pieces of unequal size, where the batch has that many.
+    const std::int64_t n = instance.batch();
+    const std::int64_t edges[] = {0, n / 3, n - n / 4, n};
+    for (int i = 0; i < 3 && status.ok(); ++i) {
+      if (edges[i] == edges[i + 1]) continue;
+      Call call = instance.call(edges[i], edges[i + 1]);
+      status = variant.device.run(call);
+    }
+  }
+  if (status.ok() && !mode.kept()) return {Code::check_failed, "the caller's floating-point mode was changed"};
+  return status;
+}
+
+// Compares everything the variant wrote; the words of the first difference, or none.
+std::string compare_outputs(const Variant& variant, const Instance& expected, const Instance& found, OperatorResult& result) {
+  std::string first;
+  const Contract& contract = *expected.call().contract;
+  for (std::size_t t = 0; t < expected.sets().size(); ++t) {
+    if (variant.cut && t > 0) break;  // a cut runs the first tensor of a list
+    for (std::size_t i = 0; i < contract.operands.size(); ++i) {
+      const View &a = expected.sets()[t][i], &b = found.sets()[t][i];
+      if (!a.present() || !expected.written(i) || (variant.cut && !expected.has_batch(i))) continue;
+      const Difference d = compare(a, b);
+      result.compared += d.compared;
+      result.mismatches += d.differing;
+      if (d.differing > 0 && first.empty())
+        first = fmt::format("{}[{}, {}]: expected bits {:#x}, found {:#x} ({} of {} differ)", contract.operands[i].name, d.row,
+                            d.col, d.expected, d.found, d.differing, d.compared);
+      const bool read_too = contract.operands[i].role == Role::in_out || !contract.operands[i].read_when.empty() ||
+                            a.data == expected.sets()[t][0].data;
+      const std::int64_t touched = read_too ? 0 : touched_padding(b, kDevicePoison);
+      result.mismatches += touched;
+      if (touched > 0 && first.empty()) first = fmt::format("{}: {} bytes between rows were written", contract.operands[i].name, touched);
+    }
+  }
+  return first;
+}
+
+void verify_problem(const Problem& problem, Device& reference, std::vector<Variant>& variants, OperatorResult& result) {
+  ++result.problems;
+  const auto fail = [&](std::string_view variant, const std::string& why) {
+    ++result.failed;
+    if (result.first_failure.empty()) result.first_failure = fmt::format("{} ({}): {}", problem.text(), variant, why);
+  };
+  auto expected = Instance::make(problem);
+  auto found = Instance::make(problem);
+  if (!expected.ok()) return fail("reference", expected.status().message());
+  if (!found.ok()) return fail("reference", found.status().message());
+  expected->reset(kReferencePoison);
+  Call call = expected->call();
+  if (Status status = reference.run(call); !status.ok()) return fail("reference", status.message());
+  for (Variant& variant : variants) {
+    // skip_nonfinite looks at the whole list: a piece may well be finite.
+    if (variant.cut && (problem.contract->batch.empty() || call.option_set("skip_nonfinite"))) continue;
+    found->reset(kDevicePoison);
+    ++result.runs;
+    if (Status status = run_variant(variant, found.value()); !status.ok()) {
+      fail(variant.name, status.message());
+      continue;
+    }
+    const std::int64_t before = result.compared;
+    std::string why = compare_outputs(variant, expected.value(), found.value(), result);
+    if (why.empty() && result.compared == before) why = "nothing was compared";
+    if (!why.empty()) fail(variant.name, why);
+  }
+}
+
+}  // namespace
+
+VerifyResult verify(const std::vector<Problem>& problems, std::vector<Variant> variants, const Progress& progress) {
+  VerifyResult result;
+  result.summary.name = "summary";
+  for (const Variant& variant : variants) result.variants.push_back(variant.name);
+  Device reference = std::move(open("reference")).value();
+  for (std::size_t p = 0; p < problems.size(); ++p) {
+    if (progress) progress(problems[p], p, problems.size());
+    const std::string name(problems[p].contract->name);
+    if (result.operators.empty() || result.operators.back().name != name) result.operators.push_back({.name = name, .first_failure = {}});
+    verify_problem(problems[p], reference, variants, result.operators.back());
+  }
+  for (const OperatorResult& one : result.operators) {
+    result.summary.problems += one.problems;
+    result.summary.runs += one.runs;
+    result.summary.compared += one.compared;
+    result.summary.mismatches += one.mismatches;
+    result.summary.failed += one.failed;
+    if (result.summary.first_failure.empty()) result.summary.first_failure = one.first_failure;
+  }
+  return result;
+}
+
+Result<std::vector<Variant>> cpu_variants(const std::vector<std::string>& isas, const std::vector<int>& threads) {
+  std::vector<Variant> variants;
+  for (const std::string& isa : isas) {
+    for (int count : threads) {
+      auto device = open("cpu", {.threads = count, .isa = isa});
+      if (!device.ok()) return device.status();
+      variants.push_back({fmt::format("{}, {} thread{}", isa, count, count == 1 ? "" : "s"), std::move(device).value()});
+    }
+    Device last = variants.back().device;
+    variants.push_back({fmt::format("{}, batch cut", isa), last, true, false});
+    variants.push_back({fmt::format("{}, hostile mode", isa), last, false, true});
+  }
+  return variants;
+}
+
+}  // namespace tokitai::evidence

@@ -1,0 +1,44 @@
+// The verifier: runs problems on the reference machine once and on a device in many ways (instruction sets,
+// thread counts, the batch cut into pieces, a hostile floating-point mode), and compares every output bit.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "testing/problem.h"
+#include "tokitai/device.h"
+
+namespace tokitai::evidence {
+
+// One way of running a problem on the device under test.
+struct Variant {
+  std::string name;
+  Device device;
+  bool cut = false;           // the batch in three pieces; outputs that belong to a row are compared
+  bool hostile_mode = false;  // the caller rounds up and flushes subnormals
+};
+
+struct OperatorResult {
+  std::string name;
+  std::int64_t problems = 0, runs = 0;
+  std::int64_t compared = 0, mismatches = 0;
+  std::int64_t failed = 0;     // runs with a mismatch, or that did not run
+  std::string first_failure;  // in words, with the problem's line
+};
+
+struct VerifyResult {
+  std::vector<OperatorResult> operators;
+  std::vector<std::string> variants;
+  OperatorResult summary;
+};
+
+// Called before each problem: the problem, how many are done, how many there are.
+using Progress = std::function<void(const testing::Problem&, std::size_t, std::size_t)>;
+
+VerifyResult verify(const std::vector<testing::Problem>& problems, std::vector<Variant> variants, const Progress& progress);
+
+// The ways to run the cpu device: each instruction set with each thread count, then cut and in a hostile mode.
+Result<std::vector<Variant>> cpu_variants(const std::vector<std::string>& isas, const std::vector<int>& threads);
+
+}  // namespace tokitai::evidence

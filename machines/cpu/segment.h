@@ -1,0 +1,248 @@
+// The segment pattern on SIMD lanes and threads. Queries are sorted by index (counting, stable), each row of the
+// table is then summed in registers and written once, rows nobody asked for included. f16 sums run in double,
+// where up to 8192 terms are exact (2^16 * 2^24 * 2^13 = 2^53), and move to int64 beyond that.
+#pragma once
+#include <algorithm>
+#include <atomic>
+
+#include "machines/cpu/lanes.h"
+#include "machines/cpu/plan.h"
+#include "machines/cpu/pool.h"
+#include "patterns/column.h"
+#include "patterns/names.h"
+#include "patterns/segment.h"
+#include "runtime/kernel_table.h"
+
+namespace tokitai::cpu::TK_ISA {
+
+inline constexpr std::int64_t kExactInDouble = 8192;
+// Above this many occurrences a row is worked on by all threads, each with some of the columns.
+inline constexpr std::int64_t kHeavy = 2048;
+
+// A row's bytes, streamed past the cache where that pays.
+TK_FN void copy_row(void* to, const void* from, std::int64_t bytes, bool streamed) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const auto step = static_cast<std::int64_t>(hn::Lanes(d));
+  auto* out = static_cast<std::uint8_t*>(to);
+  const auto* in = static_cast<const std::uint8_t*>(from);
+  std::int64_t i = 0;
+  if (streamed) {
+    const std::int64_t over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(out)) % step;
+    i = std::min(bytes, (step - over) % step);
+    std::memcpy(out, in, static_cast<std::size_t>(i));
+    for (; i + 4 * step <= bytes; i += 4 * step) {
+      const auto a = hn::LoadU(d, in + i), b = hn::LoadU(d, in + i + step);
+      const auto e = hn::LoadU(d, in + i + 2 * step), f = hn::LoadU(d, in + i + 3 * step);
+      hn::Stream(a, d, out + i);
+      hn::Stream(b, d, out + i + step);
+      hn::Stream(e, d, out + i + 2 * step);
+      hn::Stream(f, d, out + i + 3 * step);
+    }
+  }
+  std::memcpy(out + i, in + i, static_cast<std::size_t>(bytes - i));
+}
+
+// The queries of each row of the table, in ascending order: those of row v are order[start[v] .. start[v+1]).
+struct Occurrences {
+  std::int64_t* start;  // [vocab + 1]
+  std::int64_t* order;  // [queries]
+};
+
+template <Type S> struct RowSum {
+  using Element = typename Memory<S>::Element;
+  const View& dy;
+  const View& dweight;
+  bool accumulate;
+  bool streamed;
+
+  const Element* in(std::int64_t row, std::int64_t col) const {
+    return static_cast<const Element*>(dy.data) + row * dy.row_stride + col;
+  }
+  TK_FN Lanes read(std::int64_t row, std::int64_t col, std::int64_t count) const {
+    return count == kWidth ? Memory<S>::widen(in(row, col)) : widen_first<S>(in(row, col), count);
+  }
+  // The sum in the output's type: storage (already rounded) or f32, possibly added to what is there.
+  template <Type T> TK_FN void put(std::int64_t v, std::int64_t col, std::int64_t count, typename Memory<T>::Packed x) const {
+    auto* to = static_cast<typename Memory<T>::Element*>(dweight.data) + v * dweight.row_stride + col;
+    constexpr std::uintptr_t kAlignment = kWidth * sizeof(*to);
+    if (count < kWidth) write_first<T>(to, x, count);
+    else if (streamed && reinterpret_cast<std::uintptr_t>(to) % kAlignment == 0) Memory<T>::stream(to, x);
+    else Memory<T>::write(to, x);
+  }
+  TK_FN void put_f32(std::int64_t v, std::int64_t col, std::int64_t count, Lanes sum) const {
+    if (accumulate) {
+      const auto* from = static_cast<const float*>(dweight.data) + v * dweight.row_stride + col;
+      sum = (count == kWidth ? load(from) : widen_first<Type::f32>(from, count)) + sum;
+    }
+    put<Type::f32>(v, col, count, canonical(sum));
+  }
+  TK_FN void finish(std::int64_t v, std::int64_t col, std::int64_t count, Lanes sum) const {
+    if (dweight.type == Type::f32) put_f32(v, col, count, sum);
+    else put<S>(v, col, count, Memory<S>::narrow(sum));
+  }
+
+  // Exact f16: int64 units of 2^-24 per column, infinities and NaNs apart.
+  void exact_columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t col, std::int64_t count) const {
+    ExactSum sums[kWidth];
+    for (std::int64_t r = 0; r < terms; ++r)
+      for (std::int64_t c = 0; c < count; ++c) sums[c].add(widen_f16(in(rows[r], col)[c]));
+    if (dweight.type == Type::f32) {
+      alignas(64) float out[kWidth] = {};
+      for (std::int64_t c = 0; c < count; ++c) out[c] = sums[c].to_f32();
+      put_f32(v, col, count, load(out));
+    } else {
+      auto* to = static_cast<std::uint16_t*>(dweight.data) + v * dweight.row_stride + col;
+      for (std::int64_t c = 0; c < count; ++c) to[c] = sums[c].to_f16();
+    }
+  }
+
+  // A register's width of columns of one row of the table.
+  TK_FN void columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t col, std::int64_t count) const {
+    if constexpr (S == Type::f16) {
+      if (terms <= 1) return finish(v, col, count, terms == 0 ? Lanes(0.0f) : Lanes(0.0f) + read(rows[0], col, count));
+      if (terms > kExactInDouble) return exact_columns(rows, terms, v, col, count);
+#if defined(__AVX2__)
+      const hn::Half<FloatTag> half;
+      const hn::RebindToFloat<hn::Rebind<std::int64_t, hn::Half<FloatTag>>> wide;
+      auto low = hn::Zero(wide), high = hn::Zero(wide);
+      for (std::int64_t r = 0; r < terms; ++r) {
+        const auto x = read(rows[r], col, count).v;
+        low = hn::Add(low, hn::PromoteTo(wide, hn::LowerHalf(half, x)));
+        high = hn::Add(high, hn::PromoteTo(wide, hn::UpperHalf(half, x)));
+      }
+      if (dweight.type == Type::f32) return put_f32(v, col, count, hn::Combine(FloatTag(), hn::DemoteTo(half, high), hn::DemoteTo(half, low)));
+      // To odd in 24 bits first, so that the narrowing that follows is the only rounding.
+      const hn::RebindToUnsigned<decltype(wide)> u;
+      const auto to_odd = [&](auto sum) {
+        const auto raw = hn::BitCast(u, sum);
+        const auto dropped = hn::Set(u, (std::uint64_t{1} << 29) - 1);
+        const auto sticky = hn::IfThenElse(hn::Eq(hn::And(raw, dropped), hn::Zero(u)), hn::Zero(u), hn::Set(u, std::uint64_t{1} << 29));
+        return hn::DemoteTo(half, hn::BitCast(wide, hn::Or(hn::AndNot(dropped, raw), sticky)));
+      };
+      put<S>(v, col, count, Memory<S>::narrow(hn::Combine(FloatTag(), to_odd(high), to_odd(low))));
+#else  // Highway's portable conversion to float turns infinity into the largest finite number
+      exact_columns(rows, terms, v, col, count);
+#endif
+    } else {
+      finish(v, col, count, chain(rows, terms, col, count));
+    }
+  }
+
+  // The column rule over the occurrences. Level l holds the chain of 32^l terms in the making; a chain that is
+  // complete, or the last one, joins the level above. (A chain never holds -0, so starting the top level from +0
+  // with a single value changes no bit.)
+  TK_FN Lanes chain(const std::int64_t* rows, std::int64_t terms, std::int64_t col, std::int64_t count) const {
+    constexpr int kLevels = 13;  // 32^13 > 2^63
+    Lanes level[kLevels];
+    std::int64_t filled[kLevels] = {};
+    int top = 0;
+    level[0] = 0.0f;
+    const auto join = [&](int l, Lanes value) {
+      level[l] = (filled[l] == 0 ? Lanes(0.0f) : level[l]) + value;
+      top = std::max(top, l);
+      return ++filled[l] == kChain;
+    };
+    for (std::int64_t r = 0; r < terms; ++r) {
+      bool complete = join(0, read(rows[r], col, count));
+      for (int l = 0; complete; ++l) {
+        filled[l] = 0;
+        complete = join(l + 1, level[l]);
+      }
+    }
+    for (int l = 0; l < top; ++l)
+      if (filled[l] != 0) join(l + 1, level[l]);
+    return level[top];
+  }
+
+  __attribute__((flatten)) void row(const Occurrences& at, std::int64_t v, std::int64_t begin, std::int64_t end) const {
+    const std::int64_t* rows = at.order + at.start[v];
+    const std::int64_t terms = at.start[v + 1] - at.start[v];
+    if (terms == 0 && accumulate) return put_back(v, begin, end);
+    for (std::int64_t c = begin; c < end; c += kWidth) columns(rows, terms, v, c, std::min<std::int64_t>(kWidth, end - c));
+  }
+  // g + 0 is g, but for -0 and the bits of a NaN: one addition, as for every other row.
+  TK_FN void put_back(std::int64_t v, std::int64_t begin, std::int64_t end) const {
+    for (std::int64_t c = begin; c < end; c += kWidth) put_f32(v, c, std::min<std::int64_t>(kWidth, end - c), 0.0f);
+  }
+};
+
+template <class D, Type S> struct SegmentMachine : D::Names {
+  const Call& call;
+  Pool& pool;
+  IndexRange range;
+  Answer answer{};
+
+  template <class O> bool flag(O) const { return call.option(O::index).i != 0; }
+
+  template <class O, class W> void gather(O, W) {
+    const View &y = call.operand(O::index), &weight = call.operand(W::index);
+    const auto bytes = y.cols() * static_cast<std::int64_t>(size_of(S));
+    const bool streamed = worth_streaming(y);
+    const std::int64_t rows = unit_rows(y.cols());
+    pool.run((y.rows() + rows - 1) / rows, [&](std::int64_t unit, int) {
+      for (std::int64_t i = unit * rows; i < std::min(y.rows(), (unit + 1) * rows); ++i) {
+        const std::int64_t v = range.at(i);
+        if (range.padded(v)) std::memset(row_pointer(y, i), 0, static_cast<std::size_t>(bytes));
+        else copy_row(row_pointer(y, i), row_pointer(weight, v), bytes, streamed);
+      }
+    });
+  }
+
+  template <class O, class Y> void scatter_sum(O, Y, bool accumulate) {
+    const View &dweight = call.operand(O::index), &dy = call.operand(Y::index);
+    const std::int64_t vocab = dweight.rows(), queries = dy.rows(), dim = dy.cols();
+    auto* memory = static_cast<std::int64_t*>(pool.shared_scratch().reserve(static_cast<std::size_t>(vocab + 2 + queries) * 8));
+    if (memory == nullptr) {
+      answer = {Answer::out_of_memory};
+      return;
+    }
+    const Occurrences at{memory + 1, memory + vocab + 2};
+    // Counting sort: memory[v + 2] counts row v, then running totals make memory[v + 1] its next free place.
+    std::fill_n(memory, vocab + 2, 0);
+    for (std::int64_t i = 0; i < queries; ++i)
+      if (const std::int64_t v = range.at(i); !range.padded(v)) ++memory[v + 2];
+    std::int64_t most = 0, first_most = 0;
+    for (std::int64_t v = 0; v < vocab; ++v) {
+      if (memory[v + 2] > most) most = memory[v + 2], first_most = v;
+      memory[v + 2] += memory[v + 1];
+    }
+    if (S == Type::f16 && most > kMostOccurrences) {
+      answer = {Answer::too_many, first_most};
+      return;
+    }
+    for (std::int64_t i = 0; i < queries; ++i)
+      if (const std::int64_t v = range.at(i); !range.padded(v)) at.order[memory[v + 1]++] = i;
+    // The places have moved to the rows' ends: memory[v] is now row v's start.
+    const Occurrences sorted{memory, at.order};
+
+    const RowSum<S> sum{dy, dweight, accumulate, worth_streaming(dweight)};
+    const std::int64_t rows = unit_rows(dim);
+    pool.run((vocab + rows - 1) / rows, [&](std::int64_t unit, int) {
+      for (std::int64_t v = unit * rows; v < std::min(vocab, (unit + 1) * rows); ++v)
+        if (sorted.start[v + 1] - sorted.start[v] < kHeavy) sum.row(sorted, v, 0, dim);
+    });
+    if (most < kHeavy) return;
+    constexpr std::int64_t kColumns = 64;
+    for (std::int64_t v = 0; v < vocab; ++v)
+      if (sorted.start[v + 1] - sorted.start[v] >= kHeavy)
+        pool.run((dim + kColumns - 1) / kColumns, [&](std::int64_t unit, int) {
+          sum.row(sorted, v, unit * kColumns, std::min(dim, (unit + 1) * kColumns));
+        });
+  }
+};
+
+template <class D, Type S> Answer run_segment(const Call& call, Pool& pool) {
+  SegmentMachine<D, S> m{{}, call, pool, IndexRange(call)};
+  constexpr std::int64_t kNone = INT64_MAX;
+  const std::int64_t queries = m.range.index.rows();
+  std::atomic<std::int64_t> bad{kNone};
+  pool.run((queries + kUnitElements - 1) / kUnitElements, [&](std::int64_t unit, int) {
+    const std::int64_t found = m.range.first_bad(unit * kUnitElements, std::min(queries, (unit + 1) * kUnitElements));
+    if (found >= 0) offer_smallest(bad, found);
+  });
+  if (bad != kNone) return {Answer::refused, bad};
+  D::segment(m);
+  return m.answer;
+}
+
+}  // namespace tokitai::cpu::TK_ISA

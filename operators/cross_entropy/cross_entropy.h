@@ -1,0 +1,25 @@
+// Cross-entropy loss and its gradient in one pass. See operators/cross_entropy/README.md.
+#pragma once
+#include <optional>
+
+#include "tokitai/device.h"
+#include "tokitai/view.h"
+
+namespace tokitai {
+
+struct CrossEntropyForwardBackward {
+  ConstView logits;  // [rows, cols]
+  ConstView labels;  // [rows] i32 or i64
+  std::optional<std::int64_t> ignore_index = {};
+  float label_smoothing = 0;
+  float z_loss = 0;
+  float scale = 1;  // of the gradient
+  View loss;        // [rows] f32
+  View grad;        // [rows, cols]; may be the logits' own memory
+  View mean_loss = {};  // optional: [1] f32, over the rows that are not ignored
+  View count = {};      // optional: [1] i64, how many those are
+};
+Status cross_entropy_forward_backward(Device& device, const CrossEntropyForwardBackward& arguments);
+Call bind(const CrossEntropyForwardBackward& arguments);
+
+}  // namespace tokitai

@@ -1,0 +1,73 @@
+// LayerNorm and its gradient, once, for every machine (the row pattern).
+//   forward:  mean = sum(x)/n   rstd = 1/sqrt(sum((x-mean)^2)/n + eps)   y = (x-mean)*rstd*gamma + beta
+//   backward: with xhat = (x-mean)*rstd and h = dy*gamma:  dx = rstd*(h - sum(h)/n - xhat*sum(h*xhat)/n)
+// The variance is two-pass: one pass over sum(x^2) would cancel. mean and rstd stay f32 for the backward.
+#pragma once
+#include "patterns/names.h"
+#include "patterns/reduction.h"
+
+namespace tokitai::layernorm {
+
+struct Forward {
+  static constexpr char name[] = "layernorm.forward";
+  using Pattern = patterns::Row;
+  struct Names {
+    static constexpr Storage<0> x{};
+    static constexpr Storage<1> gamma{};
+    static constexpr Storage<2> beta{};
+    static constexpr Storage<3> y{};
+    static constexpr Single<4> mean{};
+    static constexpr Single<5> rstd{};
+    static constexpr Scalar<0> eps{};
+  };
+  template <class M> static TK_FN void row(M& m) {
+    auto x = m.load(m.x);
+    auto n = m.cols();
+    auto mean = m.sum([&](auto i) { return x[i]; }) / n;
+    auto var = m.sum_fma([&](auto i) {
+      auto d = x[i] - mean;
+      return product(d, d);
+    }) / n;
+    auto rstd = 1.0f / sqrt(var + m.value(m.eps));
+    m.put(m.mean, mean);
+    m.put(m.rstd, rstd);
+    auto gamma = m.columns(m.gamma);
+    auto beta = m.columns(m.beta);
+    m.store(m.y, [&](auto i) { return fma((x[i] - mean) * rstd, gamma[i], beta[i]); });
+  }
+};
+
+struct Backward {
+  static constexpr char name[] = "layernorm.backward";
+  using Pattern = patterns::Row;
+  struct Names {
+    static constexpr Storage<0> dy{};
+    static constexpr Storage<1> x{};
+    static constexpr Storage<2> gamma{};
+    static constexpr Single<3> mean{};
+    static constexpr Single<4> rstd{};
+    static constexpr Storage<5> dx{};
+    static constexpr StorageOrSingle<6> dgamma{};
+    static constexpr StorageOrSingle<7> dbeta{};
+  };
+  template <class M> static TK_FN void row(M& m) {
+    auto dy = m.load(m.dy);
+    auto x = m.load(m.x);
+    auto gamma = m.columns(m.gamma);
+    auto n = m.cols();
+    auto mean = m.number(m.mean);
+    auto rstd = m.number(m.rstd);
+    auto xhat = [&](auto i) { return (x[i] - mean) * rstd; };
+    auto [sum_h, sum_h_xhat] = m.reduce(Sum{[&](auto i) { return dy[i] * gamma[i]; }},
+                                        SumFma{[&](auto i) { return product(dy[i] * gamma[i], xhat(i)); }});
+    auto c1 = sum_h / n;
+    auto c2 = sum_h_xhat / n;
+    m.store(m.dx, [&](auto i) { return rstd * fma(-xhat(i), c2, dy[i] * gamma[i] - c1); });
+    m.column_sum_fma(m.dgamma, [&](auto i) { return product(dy[i], xhat(i)); });
+    m.column_sum(m.dbeta, [&](auto i) { return dy[i]; });
+  }
+};
+
+using Operators = Family<Forward, Backward>;
+
+}  // namespace tokitai::layernorm

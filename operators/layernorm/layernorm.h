@@ -1,0 +1,33 @@
+// LayerNorm over each row, and its gradient. See operators/layernorm/README.md.
+#pragma once
+#include "tokitai/device.h"
+#include "tokitai/view.h"
+
+namespace tokitai {
+
+struct LayernormForward {
+  ConstView x;      // [rows, cols]
+  ConstView gamma;  // [cols]
+  ConstView beta;   // [cols]
+  float eps = 1e-5f;
+  View y;     // [rows, cols]
+  View mean;  // [rows] f32
+  View rstd;  // [rows] f32
+};
+Status layernorm_forward(Device& device, const LayernormForward& arguments);
+Call bind(const LayernormForward& arguments);
+
+struct LayernormBackward {
+  ConstView dy;     // [rows, cols]
+  ConstView x;      // [rows, cols]
+  ConstView gamma;  // [cols]
+  ConstView mean;   // [rows] f32, from the forward
+  ConstView rstd;   // [rows] f32, from the forward
+  View dx;          // [rows, cols]
+  View dgamma;      // [cols] f32, or the storage type
+  View dbeta;       // [cols] f32, or the storage type
+};
+Status layernorm_backward(Device& device, const LayernormBackward& arguments);
+Call bind(const LayernormBackward& arguments);
+
+}  // namespace tokitai

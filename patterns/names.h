@@ -1,0 +1,27 @@
+// How a definition names what it works on: each operand, scalar and option is a small type that carries its
+// position in the contract. A machine turns the name into memory; the definition never sees a pointer.
+#pragma once
+
+namespace tokitai {
+
+template <int I> struct Storage { static constexpr int index = I; };        // f16, bf16 or f32
+template <int I> struct Single { static constexpr int index = I; };         // f32
+template <int I> struct StorageOrSingle { static constexpr int index = I; };
+template <int I> struct Integer { static constexpr int index = I; };        // i32 or i64
+template <int I> struct Scalar { static constexpr int index = I; };         // binary32, derived on the host
+template <int I> struct IntegerOption { static constexpr int index = I; };
+
+template <class Operand> struct Transposed { Operand operand; };
+template <class Operand> constexpr Transposed<Operand> transposed(Operand operand) { return {operand}; }
+
+// The operators of one folder, for the machines to instantiate.
+template <class... Definition> struct Family {};
+
+namespace patterns {
+struct Each {};
+struct Row {};
+struct Segment {};
+struct Tile {};
+}  // namespace patterns
+
+}  // namespace tokitai

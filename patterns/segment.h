@@ -1,0 +1,62 @@
+// What every machine of the segment pattern shares: which indices are refused, and the exact f16 sum.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "contract/contract.h"
+#include "numerics/half.h"
+
+namespace tokitai {
+
+// An int64 in units of 2^-24 holds this many f16 values.
+inline constexpr std::int64_t kMostOccurrences = std::int64_t{1} << 23;
+
+// A sum of f16 values: finite ones exactly, infinities and NaNs beside them.
+struct ExactSum {
+  std::int64_t finite = 0;  // in units of 2^-24
+  float special = 0;        // 0 while every term is finite
+
+  void add(float value) {
+    if (value - value == 0.0f) finite += static_cast<std::int64_t>(value * 0x1p24f);
+    else special += value;
+  }
+  bool is_finite() const { return special == 0.0f; }
+  // One rounding. A zero sum is +0. Far beyond 65504 the clamp keeps the conversion to double exact.
+  std::uint16_t to_f16() const {
+    if (!is_finite()) return narrow_f16(special);
+    constexpr std::int64_t kInfinite = std::int64_t{1} << 48;
+    return narrow_f16_from_double(static_cast<double>(std::clamp(finite, -kInfinite, kInfinite)) * 0x1p-24);
+  }
+  float to_f32() const { return is_finite() ? static_cast<float>(finite) * 0x1p-24f : canonical(special); }
+};
+
+inline void* row_pointer(const View& view, std::int64_t row) {
+  return static_cast<std::byte*>(view.data) + row * view.row_stride * static_cast<std::int64_t>(size_of(view.type));
+}
+
+// Indices are operand 1 of every segment operator; the option named padding_index is asked before the range.
+struct IndexRange {
+  View index;
+  std::int64_t vocab;
+  Option padding;
+
+  explicit IndexRange(const Call& call)
+      : index(call.operand(1)),
+        vocab(dimension(call, "vocab")),
+        padding(call.options[static_cast<std::size_t>(call.contract->option_index("padding_index"))]) {}
+  std::int64_t at(std::int64_t i) const {
+    return index.type == Type::i32 ? static_cast<const std::int32_t*>(index.data)[i]
+                                   : static_cast<const std::int64_t*>(index.data)[i];
+  }
+  bool padded(std::int64_t v) const { return padding.set && v == padding.i; }
+  bool valid(std::int64_t v) const { return padded(v) || (v >= 0 && v < vocab); }
+  // The first position whose index is refused in [begin, end), or -1.
+  std::int64_t first_bad(std::int64_t begin, std::int64_t end) const {
+    for (std::int64_t i = begin; i < end; ++i)
+      if (!valid(at(i))) return i;
+    return -1;
+  }
+};
+
+}  // namespace tokitai

@@ -1,0 +1,66 @@
+// Opening devices, and the one door every call goes through: contract check, floating-point mode, run.
+#include "tokitai/device.h"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "contract/contract.h"
+#include "machines/cpu/machine.h"
+#include "machines/reference/machine.h"
+#include "patterns/segment.h"
+#include "runtime/float_mode.h"
+#include "runtime/kernel_table.h"
+
+namespace tokitai {
+
+Status Device::run(Call& call, Outcome* outcome) {
+  if (call.contract == nullptr) return Status::invalid("the call names no operator");
+  const DefaultFloatMode mode;
+  Outcome ignored;
+  try {
+    if (Status status = check(call); !status.ok()) return status;
+    return machine_->run(call, outcome != nullptr ? *outcome : ignored);
+  } catch (const std::bad_alloc&) {
+    return {Code::unavailable, fmt::format("{}: out of memory", call.contract->name)};
+  }
+}
+
+Result<std::int64_t> Device::workspace(Call& call) const {
+  if (call.contract == nullptr) return Status::invalid("the call names no operator");
+  if (Status status = check(call); !status.ok()) return status;
+  return call.contract->workspace(call, threads());
+}
+
+Result<Device> open(std::string_view name, const DeviceOptions& options) {
+  if (name == "reference") return Device(std::string(name), reference::make_machine());
+  if (name == "cpu") {
+    auto machine = cpu::make_machine(options);
+    if (!machine.ok()) return machine.status();
+    return Device(std::string(name), std::move(machine).value());
+  }
+  return Status(Code::unavailable, fmt::format("no device '{}'; this build has cpu and reference", name));
+}
+
+std::vector<std::string> cpu_isas() { return cpu::supported_isas(); }
+
+Status no_kernel(const Call& call, std::string_view machine) {
+  return {Code::internal, fmt::format("{} has no kernel on the {} machine", call.contract->name, machine)};
+}
+
+Status status_of(const Call& call, const Answer& answer, Outcome& outcome) {
+  switch (answer.kind) {
+    case Answer::good: return {};
+    case Answer::refused: return Status::invalid(call.contract->refusal(call, answer.position));
+    case Answer::too_many:
+      return Status::invalid(fmt::format("{}: index value {} occurs more than {} times; an exact f16 sum holds no more",
+                                         call.contract->name, answer.position, kMostOccurrences));
+    case Answer::skipped:
+      outcome = {true, answer.tensor, answer.position};
+      return {};
+    case Answer::out_of_memory: return {Code::unavailable, fmt::format("{}: out of memory for scratch buffers", call.contract->name)};
+  }
+  return {Code::internal, "a kernel gave an unknown answer"};
+}
+
+}  // namespace tokitai

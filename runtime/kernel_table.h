@@ -1,0 +1,45 @@
+// Which function runs an operator on a host machine: made from the definitions, one table per operator folder.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "contract/contract.h"
+
+namespace tokitai {
+
+template <class F> struct NamedKernel {
+  std::string_view name;
+  F run;
+};
+
+// What a kernel answers, in a form that needs no library code: kernels are built per instruction set, and any
+// shared inline function compiled there could be linked into code for a lesser processor.
+struct Answer {
+  enum Kind { good, refused, too_many, skipped, out_of_memory } kind = good;
+  std::int64_t position = 0;  // refused, skipped: the first element; too_many: the index that occurs too often
+  std::int64_t tensor = 0;    // skipped: its place in the list
+};
+
+namespace reference {
+using Kernel = Answer (*)(const Call&);
+}
+
+namespace cpu {
+class Pool;
+using Kernel = Answer (*)(const Call&, Pool&);
+}  // namespace cpu
+
+template <class F> F find_kernel(const std::vector<std::span<const NamedKernel<F>>>& tables, const Call& call) {
+  for (const auto& table : tables)
+    for (const NamedKernel<F>& kernel : table)
+      if (kernel.name == call.contract->name) return kernel.run;
+  return nullptr;
+}
+Status no_kernel(const Call& call, std::string_view machine);
+
+// The status of a call that a kernel answered.
+Status status_of(const Call& call, const Answer& answer, Outcome& outcome);
+
+}  // namespace tokitai

@@ -1,0 +1,117 @@
+# The command around the operators: what it lists, what its JSON holds, its help and its exit codes
+# (0 good, 1 a check failed, 2 bad usage or input, 3 device or toolchain missing, 4 our bug).
+import json
+import re
+import unittest
+
+import numpy as np
+
+import oracle
+from harness import CommandTest
+from refusal import valid_problem
+
+SUBCOMMANDS = ("ops", "devices", "run", "verify", "bench")
+OPERATOR_NAME = re.compile(r"(adamw|layernorm|softmax|cross_entropy|embedding|gemm)\.\w+")
+
+
+def strings_in(document):
+    """Every string and every key of a JSON document."""
+    if isinstance(document, str):
+        return {document}
+    if isinstance(document, dict):
+        return set(document).union(*map(strings_in, document.values()))
+    if isinstance(document, list):
+        return set().union(*map(strings_in, document))
+    return set()
+
+
+def no_constant(name):
+    raise ValueError(f"{name} is not JSON")
+
+
+class Listings(CommandTest):
+    def succeed(self, *arguments):
+        result = self.command(*arguments)
+        self.assertEqual(result.returncode, 0, f"{arguments}: {result.stderr}")
+        self.assertTrue(result.stdout.strip(), arguments)
+        return result.stdout
+
+    def succeed_json(self, *arguments):
+        return json.loads(self.succeed(*arguments), parse_constant=no_constant)
+
+    def test_ops_lists_exactly_the_eleven(self):
+        listed = {match[0] for match in OPERATOR_NAME.finditer(self.succeed("ops"))}
+        self.assertEqual(listed, set(oracle.OPERATORS))
+
+    def test_ops_json_lists_exactly_the_eleven(self):
+        document = self.succeed_json("ops", "--json")
+        listed = {text for text in strings_in(document) if OPERATOR_NAME.fullmatch(text)}
+        self.assertEqual(listed, set(oracle.OPERATORS))
+
+    def test_ops_of_one_operator_names_its_operands_and_options(self):
+        for operator in oracle.OPERATORS:
+            operands, options, outputs = valid_problem(operator)
+            with self.subTest(operator):
+                shown = self.succeed("ops", operator)
+                for name in (operator, *operands, *options, *outputs):
+                    self.assertRegex(shown, rf"\b{re.escape(name)}\b")
+
+    def test_ops_of_an_unknown_operator(self):
+        result = self.command("ops", "softmax.sideways")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("softmax.sideways", result.stderr)
+
+    def test_devices(self):
+        for name in ("reference", "cpu"):
+            self.assertRegex(self.succeed("devices"), rf"\b{name}\b")
+            self.assertIn(name, strings_in(self.succeed_json("devices", "--json")))
+
+    def test_verify_compares_and_finds_no_difference(self):
+        document = self.succeed_json("verify", "--device", "cpu", "--quick", "--op",
+                                     "layernorm.forward", "--json", "-")
+        summary = document["summary"]
+        self.assertGreater(summary["outputs_compared"], 0)
+        self.assertEqual(summary["mismatches"], 0)
+        self.assertEqual(summary["failed"], 0)
+
+    def test_verify_for_a_person(self):
+        shown = self.succeed("verify", "--device", "cpu", "--quick", "--op", "softmax.backward")
+        self.assertIn("softmax.backward", shown)
+
+    def test_help_of_every_subcommand(self):
+        self.succeed("--help")
+        for name in SUBCOMMANDS:
+            with self.subTest(name):
+                self.succeed(name, "--help")
+
+
+class Usage(CommandTest):
+    def test_no_arguments_shows_the_usage(self):
+        result = self.command()
+        self.assertEqual(result.returncode, 2)
+        said = result.stdout + result.stderr
+        for name in SUBCOMMANDS:
+            self.assertRegex(said, rf"\b{name}\b")
+
+    def test_unknown_commands_and_options(self):
+        for arguments in (["fly"], ["--fly"], ["ops", "--fly"], ["verify", "--op", "fly.away"],
+                          ["verify", "--fly"], ["bench", "--op", "fly.away"], ["devices", "--fly"]):
+            with self.subTest(arguments=arguments):
+                result = self.command(*arguments)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn("fly", result.stderr)
+
+    def test_unknown_and_absent_devices(self):
+        inputs = self.save({"x": np.ones((2, 2), "<f2")})
+        output = self.folder / "out0.npy"
+        for device in ("fly", "cuda:99", "cpu:", ""):
+            with self.subTest(device=device):
+                result = self.command("run", "softmax.forward", *inputs, "--out", f"y={output}",
+                                      "--device", device)
+                self.assertIn(result.returncode, (2, 3), result.stderr)
+                self.assertIn(device, result.stderr)
+                self.assertFalse(output.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

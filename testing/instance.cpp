@@ -1,0 +1,142 @@
+#include "testing/instance.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "contract/parse.h"
+
+namespace tokitai::testing {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+
+Type type_of(const OperandSpec& spec, const Problem& problem) {
+  switch (spec.type) {
+    case TypeRule::storage: return problem.storage;
+    case TypeRule::f32: return Type::f32;
+    case TypeRule::storage_or_f32: return problem.single ? Type::f32 : problem.storage;
+    case TypeRule::index: return problem.index;
+    case TypeRule::i64: return Type::i64;
+  }
+  return Type::f32;
+}
+
+// What indices point into: labels into the columns, queries into the vocabulary.
+std::int64_t index_limit(const Problem& problem) {
+  return problem.size("vocab") != 0 ? problem.size("vocab") : problem.size("cols");
+}
+
+}  // namespace
+
+std::int64_t Instance::extent(const View& view) const {
+  const std::int64_t elements = view.rank == 2 ? view.rows() * view.row_stride : view.rows();
+  return elements * static_cast<std::int64_t>(size_of(view.type));
+}
+
+bool Instance::has_batch(std::size_t operand) const {
+  const auto& shape = call_.contract->operands[operand].shape;
+  return !call_.contract->batch.empty() && (shape[0] == call_.contract->batch || shape[1] == call_.contract->batch);
+}
+
+bool Instance::written(std::size_t operand) const { return call_.contract->operands[operand].role != Role::in; }
+
+bool Instance::allocate(View& view) {
+  const std::int64_t bytes = extent(view);
+  auto* p = static_cast<std::byte*>(std::aligned_alloc(64, static_cast<std::size_t>((bytes + 64) / 64 * 64)));
+  if (p == nullptr) return false;
+  memory_.emplace_back(p);
+  view.data = p;
+  return true;
+}
+
+Result<Instance> Instance::make(const Problem& problem, Filling filling) {
+  const Contract& contract = *problem.contract;
+  Instance instance;
+  instance.call_.contract = &contract;
+  instance.call_.storage = problem.storage;
+  for (const auto& [name, value] : problem.options)
+    if (Status s = parse_option(contract, name, value, instance.call_.options[static_cast<std::size_t>(contract.option_index(name))]); !s.ok())
+      return s;
+
+  const std::size_t sets = contract.list ? problem.list.size() : 1;
+  for (std::size_t t = 0; t < sets; ++t) {
+    Operands set{};
+    for (std::size_t i = 0; i < contract.operands.size(); ++i) {
+      const OperandSpec& spec = contract.operands[i];
+      if (spec.optional && !problem.master) continue;
+      View& view = set[i];
+      view.type = type_of(spec, problem);
+      view.rank = spec.shape[1].empty() ? 1 : 2;
+      for (int d = 0; d < view.rank; ++d)
+        view.shape[static_cast<std::size_t>(d)] = contract.list ? problem.list[t] : problem.size(spec.shape[static_cast<std::size_t>(d)]);
+      view.row_stride = view.rank == 2 ? view.shape[1] + problem.pad : 1;
+      const int over = contract.operand_index(spec.may_alias);
+      if (over >= 0 && problem.in_place) view.data = set[static_cast<std::size_t>(over)].data;
+      else if (!instance.allocate(view)) return Status(Code::unavailable, fmt::format("out of memory for {}", problem.text()));
+    }
+    instance.sets_.push_back(set);
+  }
+  if (contract.list) instance.call_.list = instance.sets_;
+  else instance.call_.operands = instance.sets_[0];
+  instance.batch_ = contract.list ? problem.list[0] : problem.size(contract.batch);
+  if (Status s = instance.fill_operands(problem, filling); !s.ok()) return s;
+  return instance;
+}
+
+Status Instance::fill_operands(const Problem& problem, Filling filling) {
+  const Contract& contract = *problem.contract;
+  const int hole_option = std::max(contract.option_index("ignore_index"), contract.option_index("padding_index"));
+  const std::int64_t* hole = hole_option >= 0 && call_.option(hole_option).set ? &call_.option(hole_option).i : nullptr;
+  std::uint64_t stream = 1;
+  for (const Operands& set : sets_)
+    for (std::size_t i = 0; i < contract.operands.size(); ++i, ++stream) {
+      const OperandSpec& spec = contract.operands[i];
+      const View& view = set[i];
+      if (!view.present()) continue;
+      std::memset(view.data, 0xa5, static_cast<std::size_t>(extent(view)));
+      const bool aliased = problem.in_place && !spec.may_alias.empty();
+      if (spec.role == Role::out && spec.read_when.empty() && !aliased) continue;
+      if (!aliased) {
+        if (spec.type == TypeRule::index) fill_indices(view, index_limit(problem), problem.spread, kSeed, stream, hole);
+        else fill(view, problem.family, kSeed, stream, spec.name == "v" || spec.name == "rstd", filling);
+      }
+      if (written(i)) {
+        const auto* bytes = static_cast<const std::byte*>(view.data);
+        originals_.push_back({view, std::vector<std::byte>(bytes, bytes + extent(view))});
+      }
+    }
+  // An output over an input is filled after it: take what the input holds now.
+  for (Original& original : originals_) std::memcpy(original.bytes.data(), original.view.data, original.bytes.size());
+  return {};
+}
+
+void Instance::reset(std::byte poison) {
+  for (const Operands& set : sets_)
+    for (std::size_t i = 0; i < call_.contract->operands.size(); ++i)
+      if (set[i].present() && written(i)) std::memset(set[i].data, static_cast<int>(poison), static_cast<std::size_t>(extent(set[i])));
+  for (const Original& original : originals_) std::memcpy(original.view.data, original.bytes.data(), original.bytes.size());
+}
+
+Call Instance::call(std::int64_t begin, std::int64_t end) const {
+  Call part = call_;
+  const auto cut = [&](Operands& set) {
+    for (std::size_t i = 0; i < call_.contract->operands.size(); ++i) {
+      View& view = set[i];
+      if (!view.present() || !has_batch(i)) continue;
+      const std::size_t d = call_.contract->operands[i].shape[0] == call_.contract->batch ? 0 : 1;
+      const std::int64_t step = (d == 0 && view.rank == 2 ? view.row_stride : 1) * static_cast<std::int64_t>(size_of(view.type));
+      view.data = static_cast<std::byte*>(view.data) + begin * step;
+      view.shape[d] = end - begin;
+    }
+  };
+  if (call_.contract->list) {
+    cut(part.list[0]);
+    part.list.resize(1);
+  } else {
+    cut(part.operands);
+  }
+  return part;
+}
+
+}  // namespace tokitai::testing

@@ -1,0 +1,55 @@
+// A problem made real: memory for every operand, inputs filled, outputs poisoned, and the call that works on
+// them. Rows may be padded apart; the padding is poisoned too, and must come back untouched.
+#pragma once
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "contract/contract.h"
+#include "testing/problem.h"
+
+namespace tokitai::testing {
+
+class Instance {
+ public:
+  // Empty where memory ran out or the problem's options cannot be read.
+  static Result<Instance> make(const Problem& problem, Filling filling = Filling::whole);
+
+  // The call over this memory; `call(begin, end)` only over a part of the batch dimension.
+  Call call() const { return call_; }
+  Call call(std::int64_t begin, std::int64_t end) const;
+  std::int64_t batch() const { return batch_; }
+
+  // Puts every output back to what it was before any run: poisoned with this byte, or the read value.
+  void reset(std::byte poison);
+
+  // The operand sets of the call: one, or one per tensor of a list.
+  const std::vector<Operands>& sets() const { return sets_; }
+  // Bytes of an operand's memory, padding included.
+  std::int64_t extent(const View& view) const;
+  // Whether a call cut along the batch still gives this operand.
+  bool has_batch(std::size_t operand) const;
+  bool written(std::size_t operand) const;
+
+ private:
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+  using Memory = std::unique_ptr<std::byte[], Free>;
+  struct Original {  // what a read-and-written operand held
+    View view;
+    std::vector<std::byte> bytes;
+  };
+
+  bool allocate(View& view);
+  Status fill_operands(const Problem& problem, Filling filling);
+
+  Call call_;
+  std::vector<Operands> sets_;
+  std::vector<Memory> memory_;
+  std::vector<Original> originals_;
+  std::int64_t batch_ = 0;
+};
+
+}  // namespace tokitai::testing

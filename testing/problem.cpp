@@ -1,0 +1,138 @@
+// Reading problem lines. The operators' files are part of the binary (problems.inc, made by the build).
+#include "testing/problem.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace tokitai::testing {
+namespace {
+
+struct ProblemFile {
+  std::string_view family;
+  std::string_view text;
+};
+constexpr ProblemFile kFiles[] = {
+#include "problems.inc"
+};
+
+std::vector<std::string> split(std::string_view text, char at) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = text.find(at);
+    if (end != 0) parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return parts;
+}
+
+template <class T, class Names> bool choose(std::string_view value, const Names& names, T& out) {
+  std::size_t i = 0;
+  for (std::string_view name : names) {
+    if (name == value) {
+      out = static_cast<T>(i);
+      return true;
+    }
+    ++i;
+  }
+  return false;
+}
+
+bool integer(std::string_view text, std::int64_t& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+constexpr std::string_view kTypes[] = {"f16", "bf16", "f32", "i32", "i64"};
+constexpr std::string_view kFamilyNames[] = {"normal", "huge", "subnormal", "cancelling", "constant", "zero", "special"};
+constexpr std::string_view kSpreads[] = {"uniform", "zipf", "equal"};
+constexpr std::string_view kNoYes[] = {"no", "yes"};
+
+bool set(Problem& problem, const std::string& key, const std::string& value) {
+  if (key == "type") return choose(value, kTypes, problem.storage);
+  if (key == "index") return choose(value, kTypes, problem.index);
+  if (key == "data") return choose(value, kFamilyNames, problem.family);
+  if (key == "spread") return choose(value, kSpreads, problem.spread);
+  if (key == "in_place") return choose(value, kNoYes, problem.in_place);
+  if (key == "master") return choose(value, kNoYes, problem.master);
+  if (key == "single") return choose(value, kNoYes, problem.single);
+  if (key == "pad") return integer(value, problem.pad);
+  if (problem.contract->list && key == problem.contract->batch) {
+    for (const std::string& length : split(value, '+'))
+      if (!integer(length, problem.list.emplace_back())) return false;
+    return !problem.list.empty();
+  }
+  for (const OperandSpec& spec : problem.contract->operands)
+    for (std::string_view symbol : spec.shape)
+      if (symbol == key) return integer(value, problem.sizes.emplace_back(key, 0).second);
+  if (problem.contract->option_index(key) < 0) return false;
+  if (value != "none") problem.options.emplace_back(key, value);
+  return true;
+}
+
+}  // namespace
+
+std::int64_t Problem::size(std::string_view symbol) const {
+  if (symbol == "1") return 1;
+  for (const auto& [name, value] : sizes)
+    if (name == symbol) return value;
+  return 0;
+}
+
+std::string Problem::text() const {
+  std::string line(contract->name);
+  for (const auto& [name, value] : sizes) line += fmt::format(" {}={}", name, value);
+  if (!list.empty()) {
+    line += fmt::format(" {}={}", contract->batch, list[0]);
+    for (std::size_t i = 1; i < list.size(); ++i) line += fmt::format("+{}", list[i]);
+  }
+  for (const auto& [name, value] : options) line += fmt::format(" {}={}", name, value);
+  line += fmt::format(" type={} data={}", tokitai::name_of(storage), name_of(family));
+  for (const OperandSpec& spec : contract->operands)
+    if (spec.type == TypeRule::index)
+      line += fmt::format(" index={} spread={}", tokitai::name_of(index), kSpreads[static_cast<std::size_t>(spread)]);
+  if (pad != 0) line += fmt::format(" pad={}", pad);
+  if (in_place) line += " in_place=yes";
+  if (master) line += " master=yes";
+  if (single) line += " single=yes";
+  return line;
+}
+
+Result<std::vector<Problem>> parse_problems(std::string_view line) {
+  const std::vector<std::string> words = split(line, ' ');
+  if (words.empty()) return Status::invalid("a problem line names an operator first");
+  Problem first;
+  first.contract = find_contract(words[0]);
+  if (first.contract == nullptr) return Status::invalid(fmt::format("no operator '{}'", words[0]));
+  std::vector<Problem> problems{first};
+  for (std::size_t w = 1; w < words.size(); ++w) {
+    const std::size_t equals = words[w].find('=');
+    if (equals == std::string::npos) return Status::invalid(fmt::format("'{}' is not KEY=VALUE", words[w]));
+    const std::string key = words[w].substr(0, equals);
+    std::vector<std::string> values = split(words[w].substr(equals + 1), ',');
+    if (key == "data" && values.size() == 1 && values[0] == "all") values.assign(std::begin(kFamilyNames), std::end(kFamilyNames));
+    std::vector<Problem> combined;
+    for (const Problem& problem : problems)
+      for (const std::string& value : values)
+        if (!set(combined.emplace_back(problem), key, value))
+          return Status::invalid(fmt::format("{}: '{}={}' is no size, option or setting of it", words[0], key, value));
+    problems = std::move(combined);
+  }
+  return problems;
+}
+
+Result<std::vector<Problem>> problems(Use use) {
+  std::vector<Problem> all;
+  const std::string_view wanted = use == Use::verify ? "verify " : "bench ";
+  for (const ProblemFile& file : kFiles)
+    for (const std::string& line : split(file.text, '\n')) {
+      if (!line.starts_with(wanted)) continue;
+      auto parsed = parse_problems(std::string_view(line).substr(wanted.size()));
+      if (!parsed.ok()) return Status(Code::internal, fmt::format("operators/{}/problems.txt: {}", file.family, parsed.status().message()));
+      all.insert(all.end(), parsed->begin(), parsed->end());
+    }
+  return all;
+}
+
+}  // namespace tokitai::testing

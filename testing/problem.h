@@ -1,0 +1,41 @@
+// A problem: one operator with sizes, options, a storage type and a family of data. Problems are written as
+// plain lines in operators/*/problems.txt; a line with several values for a key stands for all combinations:
+//   verify layernorm.forward rows=1,7 cols=255,256,257 type=f16,f32 data=all
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "contract/contract.h"
+#include "testing/data.h"
+
+namespace tokitai::testing {
+
+struct Problem {
+  const Contract* contract = nullptr;
+  std::vector<std::pair<std::string, std::int64_t>> sizes;  // shape symbols
+  std::vector<std::int64_t> list;                           // lengths of a list operator's tensors
+  std::vector<std::pair<std::string, std::string>> options;
+  Type storage = Type::f16;
+  Type index = Type::i64;
+  Family family = Family::normal;
+  Spread spread = Spread::uniform;
+  std::int64_t pad = 0;   // extra elements between rows
+  bool in_place = false;  // outputs that may alias do
+  bool master = false;    // optional operands are given
+  bool single = false;    // outputs that may be f32 are
+
+  std::int64_t size(std::string_view symbol) const;
+  std::string text() const;  // the line that stands for just this problem
+};
+
+enum class Use : std::uint8_t { verify, bench };
+
+// The problems of the operators' own files. An unreadable line is a bug of ours and comes back as a status.
+Result<std::vector<Problem>> problems(Use use);
+// The problems of one line without its first word.
+Result<std::vector<Problem>> parse_problems(std::string_view line);
+
+}  // namespace tokitai::testing
