@@ -7,8 +7,8 @@
 #include <map>
 
 #include "cli/commands.h"
-#include "cli/option_value.h"
 #include "cli/output_files.h"
+#include "contract/parse.h"
 
 namespace tokitai::cli {
 namespace {
@@ -93,10 +93,7 @@ class Matcher {
     }
     Option& option = request_.options[static_cast<std::size_t>(index)];
     if (option.set) return fail(fmt::format("--set {} is given twice", pair->name));
-    auto value = parse_option(contract().options[static_cast<std::size_t>(index)], pair->value);
-    if (!value.ok()) return fail(value.status().message());
-    option = value.value();
-    return {};
+    return parse_option(contract(), pair->name, pair->value, option);
   }
 
   Status output(const std::string& text) {

@@ -54,11 +54,11 @@ template <class T> TK_FN T exp(T x) {
   return significand * from_bits(half << 23) * from_bits((k - half) << 23);
 }
 
-// exp for x <= 0 and NaN, the same bits with five operations fewer: k + 64 always fits one exponent, and
+// exp for x <= 0 and NaN, the same bits with six operations fewer: k + 64 always fits one exponent, and
 // 2^-64 brings it back. Softmax and cross-entropy, which subtract the maximum, need no more. (Right up
 // to x = 44 as well, wrong beyond.)
 template <class T> TK_FN T exp_nonpositive(T x) {
-  x = select(x < T(-104.0f), T(-104.0f), x);
+  x = maximum(T(-104.0f), x);  // keeps a NaN
   auto [significand, shifted] = elementary_detail::exp_parts(x, 127.0f + 64.0f);
   return significand * from_bits(bits(shifted) << 23) * T(0x1p-64f);
 }

@@ -17,9 +17,11 @@ struct ExactSum {
   std::int64_t finite = 0;  // in units of 2^-24
   float special = 0;        // 0 while every term is finite
 
-  void add(float value) {
-    if (value - value == 0.0f) finite += static_cast<std::int64_t>(value * 0x1p24f);
-    else special += value;
+  void add(float value) { add_exact(static_cast<double>(value)); }
+  // A partial sum that is exact in double.
+  void add_exact(double value) {
+    if (value - value == 0.0) finite += static_cast<std::int64_t>(value * 0x1p24);
+    else special += static_cast<float>(value);
   }
   bool is_finite() const { return special == 0.0f; }
   // One rounding. A zero sum is +0. Far beyond 65504 the clamp keeps the conversion to double exact.

@@ -44,4 +44,15 @@ template <class Term> TK_FN void fold4(const Lanes (&a)[4], float* out) {
 #endif
 }
 
+// The tree over what folding a block's registers left: one value per register.
+template <class Term> TK_FN float fold_all(float (&values)[kLanes / kWidth]) {
+  int count = kLanes / kWidth;
+  if constexpr (kLanes / kWidth == 4 * kWidth) {  // 32 values with AVX2: four registers again
+    const Lanes a[4] = {load(values), load(values + kWidth), load(values + 2 * kWidth), load(values + 3 * kWidth)};
+    fold4<Term>(a, values);
+    count /= kWidth;
+  }
+  return pair_tree<Term>(values, count);
+}
+
 }  // namespace tokitai::cpu::TK_ISA

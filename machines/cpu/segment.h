@@ -81,50 +81,81 @@ template <Type S> struct RowSum {
     else put<S>(v, col, count, Memory<S>::narrow(sum));
   }
 
-  // Exact f16: int64 units of 2^-24 per column, infinities and NaNs apart.
+  // Exact f16 in any number: sums of up to 8192 terms are exact in double; between them int64 takes over.
   void exact_columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t col, std::int64_t count) const {
     ExactSum sums[kWidth];
-    for (std::int64_t r = 0; r < terms; ++r)
-      for (std::int64_t c = 0; c < count; ++c) sums[c].add(widen_f16(in(rows[r], col)[c]));
+    for (std::int64_t first = 0; first < terms; first += kExactInDouble) {
+      double batch[kWidth] = {};
+      for (std::int64_t r = first; r < std::min(terms, first + kExactInDouble); ++r) {
+        alignas(64) float x[kWidth];
+        store(x, read(rows[r], col, count));
+        for (int c = 0; c < kWidth; ++c) batch[c] += static_cast<double>(x[c]);
+      }
+      for (std::int64_t c = 0; c < count; ++c) sums[c].add_exact(batch[c]);
+    }
     if (dweight.type == Type::f32) {
       alignas(64) float out[kWidth] = {};
       for (std::int64_t c = 0; c < count; ++c) out[c] = sums[c].to_f32();
-      put_f32(v, col, count, load(out));
-    } else {
-      auto* to = static_cast<std::uint16_t*>(dweight.data) + v * dweight.row_stride + col;
-      for (std::int64_t c = 0; c < count; ++c) to[c] = sums[c].to_f16();
+      return put_f32(v, col, count, load(out));
     }
+    auto* to = static_cast<std::uint16_t*>(dweight.data) + v * dweight.row_stride + col;
+    for (std::int64_t c = 0; c < count; ++c) to[c] = sums[c].to_f16();
   }
 
-  // A register's width of columns of one row of the table.
-  TK_FN void columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t col, std::int64_t count) const {
-    if constexpr (S == Type::f16) {
-      if (terms <= 1) return finish(v, col, count, terms == 0 ? Lanes(0.0f) : Lanes(0.0f) + read(rows[0], col, count));
-      if (terms > kExactInDouble) return exact_columns(rows, terms, v, col, count);
 #if defined(__AVX2__)
-      const hn::Half<FloatTag> half;
-      const hn::RebindToFloat<hn::Rebind<std::int64_t, hn::Half<FloatTag>>> wide;
-      auto low = hn::Zero(wide), high = hn::Zero(wide);
-      for (std::int64_t r = 0; r < terms; ++r) {
-        const auto x = read(rows[r], col, count).v;
-        low = hn::Add(low, hn::PromoteTo(wide, hn::LowerHalf(half, x)));
-        high = hn::Add(high, hn::PromoteTo(wide, hn::UpperHalf(half, x)));
+  // `registers` whole registers of columns, a cache line of every row at a time, summed in double.
+  template <int registers> TK_FN void double_columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t col) const {
+    const hn::Half<FloatTag> half;
+    const hn::RebindToFloat<hn::Rebind<std::int64_t, hn::Half<FloatTag>>> wide;
+    hn::Vec<decltype(wide)> low[registers], high[registers];
+    for (int k = 0; k < registers; ++k) low[k] = high[k] = hn::Zero(wide);
+    for (std::int64_t r = 0; r < terms; ++r)
+      for (int k = 0; k < registers; ++k) {
+        const auto x = Memory<S>::widen(in(rows[r], col + k * kWidth)).v;
+        low[k] = hn::Add(low[k], hn::PromoteTo(wide, hn::LowerHalf(half, x)));
+        high[k] = hn::Add(high[k], hn::PromoteTo(wide, hn::UpperHalf(half, x)));
       }
-      if (dweight.type == Type::f32) return put_f32(v, col, count, hn::Combine(FloatTag(), hn::DemoteTo(half, high), hn::DemoteTo(half, low)));
-      // To odd in 24 bits first, so that the narrowing that follows is the only rounding.
-      const hn::RebindToUnsigned<decltype(wide)> u;
-      const auto to_odd = [&](auto sum) {
-        const auto raw = hn::BitCast(u, sum);
-        const auto dropped = hn::Set(u, (std::uint64_t{1} << 29) - 1);
-        const auto sticky = hn::IfThenElse(hn::Eq(hn::And(raw, dropped), hn::Zero(u)), hn::Zero(u), hn::Set(u, std::uint64_t{1} << 29));
-        return hn::DemoteTo(half, hn::BitCast(wide, hn::Or(hn::AndNot(dropped, raw), sticky)));
-      };
-      put<S>(v, col, count, Memory<S>::narrow(hn::Combine(FloatTag(), to_odd(high), to_odd(low))));
-#else  // Highway's portable conversion to float turns infinity into the largest finite number
-      exact_columns(rows, terms, v, col, count);
+    // To odd in 24 bits first, so that the narrowing that follows is the only rounding.
+    const hn::RebindToUnsigned<decltype(wide)> u;
+    const auto to_odd = [&](auto sum) {
+      const auto raw = hn::BitCast(u, sum);
+      const auto dropped = hn::Set(u, (std::uint64_t{1} << 29) - 1);
+      const auto sticky = hn::IfThenElse(hn::Eq(hn::And(raw, dropped), hn::Zero(u)), hn::Zero(u), hn::Set(u, std::uint64_t{1} << 29));
+      return hn::DemoteTo(half, hn::BitCast(wide, hn::Or(hn::AndNot(dropped, raw), sticky)));
+    };
+    for (int k = 0; k < registers; ++k) {
+      const std::int64_t c = col + k * kWidth;
+      if (dweight.type == Type::f32)
+        put_f32(v, c, kWidth, hn::Combine(FloatTag(), hn::DemoteTo(half, high[k]), hn::DemoteTo(half, low[k])));
+      else
+        put<S>(v, c, kWidth, Memory<S>::narrow(hn::Combine(FloatTag(), to_odd(high[k]), to_odd(low[k]))));
+    }
+  }
 #endif
+
+  // Columns [begin, end) of one row of the table from its occurrences.
+  TK_FN void columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t begin, std::int64_t end) const {
+    std::int64_t c = begin;
+    if constexpr (S == Type::f16) {
+      if (terms <= 1) {  // nothing to add: +0, or the one gradient with its zeros made +0
+        for (; c < end; c += kWidth) {
+          const std::int64_t count = std::min<std::int64_t>(kWidth, end - c);
+          finish(v, c, count, terms == 0 ? Lanes(0.0f) : Lanes(0.0f) + read(rows[0], c, count));
+        }
+        return;
+      }
+#if defined(__AVX2__)
+      if (terms <= kExactInDouble) {
+        for (; c + 4 * kWidth <= end; c += 4 * kWidth) double_columns<4>(rows, terms, v, c);
+        for (; c + kWidth <= end; c += kWidth) double_columns<1>(rows, terms, v, c);
+      }
+#endif
+      for (; c < end; c += kWidth) exact_columns(rows, terms, v, c, std::min<std::int64_t>(kWidth, end - c));
     } else {
-      finish(v, col, count, chain(rows, terms, col, count));
+      for (; c < end; c += kWidth) {
+        const std::int64_t count = std::min<std::int64_t>(kWidth, end - c);
+        finish(v, c, count, chain(rows, terms, c, count));
+      }
     }
   }
 
@@ -157,12 +188,7 @@ template <Type S> struct RowSum {
   __attribute__((flatten)) void row(const Occurrences& at, std::int64_t v, std::int64_t begin, std::int64_t end) const {
     const std::int64_t* rows = at.order + at.start[v];
     const std::int64_t terms = at.start[v + 1] - at.start[v];
-    if (terms == 0 && accumulate) return put_back(v, begin, end);
-    for (std::int64_t c = begin; c < end; c += kWidth) columns(rows, terms, v, c, std::min<std::int64_t>(kWidth, end - c));
-  }
-  // g + 0 is g, but for -0 and the bits of a NaN: one addition, as for every other row.
-  TK_FN void put_back(std::int64_t v, std::int64_t begin, std::int64_t end) const {
-    for (std::int64_t c = begin; c < end; c += kWidth) put_f32(v, c, std::min<std::int64_t>(kWidth, end - c), 0.0f);
+    columns(rows, terms, v, begin, end);
   }
 };
 
@@ -222,7 +248,7 @@ template <class D, Type S> struct SegmentMachine : D::Names {
         if (sorted.start[v + 1] - sorted.start[v] < kHeavy) sum.row(sorted, v, 0, dim);
     });
     if (most < kHeavy) return;
-    constexpr std::int64_t kColumns = 64;
+    constexpr std::int64_t kColumns = 4 * kWidth;
     for (std::int64_t v = 0; v < vocab; ++v)
       if (sorted.start[v + 1] - sorted.start[v] >= kHeavy)
         pool.run((dim + kColumns - 1) / kColumns, [&](std::int64_t unit, int) {

@@ -43,6 +43,7 @@ inline Counted fma(Counted a, Counted b, Counted c) {
   return ++operations, Counted(soft_fma(a.value, b.value, c.value));
 }
 inline Counted select(CountedMask m, Counted a, Counted b) { return ++operations, m.value ? a : b; }
+inline Counted maximum(Counted a, Counted b) { return ++operations, a.value > b.value ? a : b; }
 inline CountedBits bits(Counted x) { return tokitai::bits(x.value); }
 inline Counted from_bits(CountedBits u) { return tokitai::from_bits(u.value); }
 

@@ -1,0 +1,56 @@
+# Tests by what they need and how long they take. Labels: fast (under a minute together) and full.
+include(GoogleTest)
+
+function(tokitai_test name label)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;OPTIONS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE tokitai_evidence tokitai_flags fmt::fmt GTest::gtest_main ${arg_LIBRARIES})
+  target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${label})
+endfunction()
+
+# Exhaustive surveys run the scalar text in loops the compiler vectorises; without the flags they sample.
+set(survey_flags "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  execute_process(COMMAND grep -q -m1 "avx2.*" /proc/cpuinfo RESULT_VARIABLE no_avx2 OUTPUT_QUIET ERROR_QUIET)
+  if(NOT no_avx2)
+    set(survey_flags -mavx2 -mfma)
+  endif()
+endif()
+
+find_library(MPFR_LIBRARY mpfr REQUIRED)
+find_library(GMP_LIBRARY gmp REQUIRED)
+
+tokitai_test(half_test full SOURCES numerics/tests/half_test.cpp)
+tokitai_test(soft_fma_test full SOURCES numerics/tests/soft_fma_test.cpp LIBRARIES ${MPFR_LIBRARY} ${GMP_LIBRARY})
+tokitai_test(elementary_test full SOURCES numerics/tests/elementary_test.cpp LIBRARIES ${MPFR_LIBRARY} ${GMP_LIBRARY}
+  OPTIONS ${survey_flags})
+tokitai_test(philox_test full SOURCES numerics/tests/philox_test.cpp)
+
+tokitai_test(contract_test fast SOURCES contract/tests/check_test.cpp contract/tests/parse_test.cpp contract/tests/tables_test.cpp)
+tokitai_test(machine_test fast SOURCES machines/tests/pool_test.cpp machines/tests/cpu_test.cpp)
+tokitai_test(evidence_test fast SOURCES evidence/tests/compare_test.cpp evidence/tests/verify_test.cpp)
+tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp operators/tests/mathematics_test.cpp)
+
+# The command, from outside: an independent implementation of the specification in NumPy, and hostile input.
+find_program(TOKITAI_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
+if(TOKITAI_PYTHON)
+  foreach(part oracle harness operators bad_input command)
+    add_test(NAME acceptance_${part}
+      COMMAND ${TOKITAI_PYTHON} -m unittest discover -s ${PROJECT_SOURCE_DIR}/testing/acceptance -p "test_${part}*.py")
+    set_tests_properties(acceptance_${part} PROPERTIES LABELS full ENVIRONMENT "TOKITAI=$<TARGET_FILE:tokitai_command>")
+  endforeach()
+  add_test(NAME acceptance_bad_npy
+    COMMAND ${TOKITAI_PYTHON} -m unittest discover -s ${PROJECT_SOURCE_DIR}/testing/acceptance -p "test_bad_npy*.py")
+  set_tests_properties(acceptance_bad_npy PROPERTIES LABELS full ENVIRONMENT "TOKITAI=$<TARGET_FILE:tokitai_command>")
+endif()
+
+add_test(NAME verify_cpu COMMAND tokitai_command verify --device cpu)
+set_tests_properties(verify_cpu PROPERTIES LABELS full)
+
+# What others build on: install to a temporary prefix, build a small program against find_package(tokitai).
+add_test(NAME package COMMAND bash ${PROJECT_SOURCE_DIR}/testing/package/test.sh ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER})
+set_tests_properties(package PROPERTIES LABELS fast)
+add_test(NAME kernel_symbols COMMAND bash ${PROJECT_SOURCE_DIR}/testing/kernel_symbols.sh ${PROJECT_BINARY_DIR})
+set_tests_properties(kernel_symbols PROPERTIES LABELS fast)

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Installs what the build and the tests need and this machine lacks, from the distribution's packages.
+# Where everything is there it does nothing and needs no rights.
+set -euo pipefail
+
+packages=(
+  g++ cmake ninja-build make pkg-config
+  libhwy-dev            # SIMD registers for every instruction set
+  libfmt-dev            # text
+  libcli11-dev          # the command line
+  nlohmann-json3-dev    # JSON
+  libgtest-dev          # tests
+  libmpfr-dev           # exact answers to test exp, log, tanh, erf and fma against
+  python3 python3-numpy # the independent implementation in testing/acceptance
+  binutils              # nm, for the test of what kernels export
+  clang-format-19 clang-tidy-19
+)
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "install ok installed" || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+echo "installing: ${missing[*]}"
+as_root=""
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || { echo "these packages are missing and only root can install them: ${missing[*]}" >&2; exit 3; }
+  as_root="sudo"
+fi
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get update -qq
+$as_root apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
