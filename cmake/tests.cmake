@@ -54,3 +54,6 @@ add_test(NAME package COMMAND bash ${PROJECT_SOURCE_DIR}/testing/package/test.sh
 set_tests_properties(package PROPERTIES LABELS fast)
 add_test(NAME kernel_symbols COMMAND bash ${PROJECT_SOURCE_DIR}/testing/kernel_symbols.sh ${PROJECT_BINARY_DIR})
 set_tests_properties(kernel_symbols PROPERTIES LABELS fast)
+
+# The family to copy, built and verified like a real one.
+include(cmake/skeleton.cmake)

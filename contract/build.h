@@ -17,8 +17,9 @@ inline bool unit_interval(const Option& o) { return o.f >= 0 && o.f < 1; }  // N
 inline bool flag(const Option& o) { return o.i == 0 || o.i == 1; }
 }  // namespace option
 
-// Bytes of one f32 row buffer on the CPU machine: a row and a little padding, so that whole vectors fit.
-inline constexpr std::int64_t kRowPadding = 64;
+// Bytes of one f32 row buffer on the CPU machine: a row and padding, so that whole vectors fit, and so that rows
+// of a power of two do not lie a multiple of 4096 bytes apart (a load would then wait for the store to its twin).
+inline constexpr std::int64_t kRowPadding = 192;
 constexpr std::int64_t row_buffer_bytes(std::int64_t cols) { return 4 * ((cols + 15) / 16 * 16 + kRowPadding); }
 
 // The row pattern's scratch: per thread the rows kept on chip and the column parameters; for each column sum a

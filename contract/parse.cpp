@@ -4,6 +4,8 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <string>
 
 namespace tokitai {
 
@@ -18,13 +20,10 @@ Status parse_option(const Contract& contract, std::string_view name, std::string
   option = {.set = true};
   if (spec.kind == OptionKind::f32) {
     const auto [stop, error] = std::from_chars(begin, end, option.f);
-    if (error == std::errc::result_out_of_range) {
-      // Too small is a matter of rounding, too large is not a number we can hold.
-      double wide = 0;
-      const auto [wide_stop, wide_error] = std::from_chars(begin, end, wide);
-      if (wide_error != std::errc() || wide_stop != end || std::fabs(wide) > 1) return refuse("a number within binary32's range");
-      option.f = static_cast<float>(wide);
-      return {};
+    if (error == std::errc::result_out_of_range && stop == end) {
+      // Too small is a matter of rounding (the C library's, once); too large is no number we can hold.
+      option.f = std::strtof(std::string(text).c_str(), nullptr);
+      return std::isinf(option.f) ? refuse("a number within binary32's range") : Status();
     }
     if (error != std::errc() || stop != end) return refuse("a number");
     return {};

@@ -28,8 +28,12 @@ Status Device::run(Call& call, Outcome* outcome) {
 
 Result<std::int64_t> Device::workspace(Call& call) const {
   if (call.contract == nullptr) return Status::invalid("the call names no operator");
-  if (Status status = check(call); !status.ok()) return status;
-  return call.contract->workspace(call, threads());
+  try {
+    if (Status status = check(call); !status.ok()) return status;
+    return call.contract->workspace(call, threads());
+  } catch (const std::bad_alloc&) {
+    return Status(Code::unavailable, fmt::format("{}: out of memory", call.contract->name));
+  }
 }
 
 Result<Device> open(std::string_view name, const DeviceOptions& options) {

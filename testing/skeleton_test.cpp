@@ -46,8 +46,8 @@ TEST(Skeleton, RefusesAnEpsBelowZeroAndWritesNothing) {
   const float x[2] = {3, 4};
   float y[2] = {7, 7}, rstd[1] = {7};
   Device device = open("cpu").value();
-  const Status status = skeleton_forward(
-      device, {.x = matrix(x, 1, 2), .eps = -1.0f, .y = matrix(y, 1, 2), .rstd = vector(rstd, 1)});
+  const Status status =
+      skeleton_forward(device, {.x = matrix(x, 1, 2), .eps = -1.0f, .y = matrix(y, 1, 2), .rstd = vector(rstd, 1)});
   EXPECT_EQ(status.code(), Code::invalid);
   EXPECT_NE(status.message().find("eps"), std::string::npos) << status.message();
   EXPECT_EQ(y[0], 7.0f);

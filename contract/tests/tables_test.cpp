@@ -1,0 +1,243 @@
+// The contracts as tables: complete, in agreement with the definitions, and honest about memory and cost.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <tuple>
+
+#include "contract/contract.h"
+#include "operators/adamw/definition.h"
+#include "operators/cross_entropy/definition.h"
+#include "operators/embedding/definition.h"
+#include "operators/gemm/definition.h"
+#include "operators/layernorm/definition.h"
+#include "operators/softmax/definition.h"
+#include "testing/instance.h"
+#include "tokitai/device.h"
+
+namespace tokitai {
+namespace {
+
+TEST(Contracts, AreTheElevenOperatorsOfTheDocumentation) {
+  const std::vector<std::string_view> expected = {
+      "adamw.step",       "layernorm.forward",  "layernorm.backward", "softmax.forward", "softmax.backward", "cross_entropy.forward_backward",
+      "embedding.forward", "embedding.backward", "gemm.forward",       "gemm.grad_a",     "gemm.grad_b"};
+  std::vector<std::string_view> found;
+  for (const Contract* contract : contracts()) found.push_back(contract->name);
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(find_contract("layernorm"), nullptr);
+}
+
+TEST(Contracts, HaveCompleteTexts) {
+  for (const Contract* c : contracts()) {
+    SCOPED_TRACE(c->name);
+    for (std::string_view text : {c->name, c->summary, c->formula, c->ensures, c->edges, c->non_claims, c->batch})
+      EXPECT_FALSE(text.empty());
+    for (const OperandSpec& operand : c->operands) EXPECT_TRUE(!operand.name.empty() && !operand.text.empty()) << operand.name;
+    for (const OptionSpec& option : c->options)
+      EXPECT_TRUE(!option.name.empty() && !option.text.empty() && !option.range.empty()) << option.name;
+    EXPECT_NE(c->workspace, nullptr);
+    EXPECT_NE(c->cost, nullptr);
+  }
+}
+
+TEST(Contracts, NameEachOperandOptionAndSymbolOnce) {
+  for (const Contract* c : contracts()) {
+    SCOPED_TRACE(c->name);
+    std::set<std::string_view> names, options, symbols;
+    bool takes_indices = false;
+    for (const OperandSpec& operand : c->operands) {
+      EXPECT_TRUE(names.insert(operand.name).second) << operand.name;
+      EXPECT_FALSE(operand.shape[0].empty()) << operand.name;
+      for (std::string_view symbol : operand.shape)
+        if (!symbol.empty() && symbol != "1") symbols.insert(symbol);
+      takes_indices |= operand.type == TypeRule::index;
+    }
+    for (const OptionSpec& option : c->options) EXPECT_TRUE(options.insert(option.name).second) << option.name;
+    EXPECT_LE(c->operands.size(), std::size_t{kMaxOperands});
+    EXPECT_LE(c->options.size(), std::size_t{kMaxOptions});
+    EXPECT_LE(symbols.size(), std::size_t{kMaxSymbols});
+    EXPECT_TRUE(symbols.contains(c->batch)) << c->batch;
+    for (const Limit& limit : c->limits) EXPECT_TRUE(symbols.contains(limit.symbol)) << limit.symbol;
+    for (const OperandSpec& operand : c->operands) {
+      EXPECT_TRUE(operand.may_alias.empty() || names.contains(operand.may_alias)) << operand.may_alias;
+      EXPECT_TRUE(operand.read_when.empty() || options.contains(operand.read_when)) << operand.read_when;
+    }
+    EXPECT_EQ(takes_indices, c->refusal != nullptr);
+  }
+}
+
+TEST(Contracts, HaveFallbacksTheyThemselvesAllow) {
+  for (const Contract* c : contracts())
+    for (const OptionSpec& option : c->options) {
+      SCOPED_TRACE(std::string(c->name) + " " + std::string(option.name));
+      EXPECT_TRUE(!option.fallback.set || option.allowed == nullptr || option.allowed(option.fallback));
+      EXPECT_FALSE(option.required && option.fallback.set);
+    }
+}
+
+// A definition's names carry positions and types; the contract's tables must say the same.
+template <int I> bool agrees(Storage<I>, TypeRule rule) { return rule == TypeRule::storage; }
+template <int I> bool agrees(Single<I>, TypeRule rule) { return rule == TypeRule::f32; }
+template <int I> bool agrees(StorageOrSingle<I>, TypeRule rule) { return rule == TypeRule::storage_or_f32; }
+template <int I> bool agrees(Integer<I>, TypeRule rule) { return rule == TypeRule::index || rule == TypeRule::i64; }
+
+template <class Name> void expect_operand(const Contract& contract, Name name, std::string_view text) {
+  SCOPED_TRACE(contract.name);
+  ASSERT_EQ(Name::index, contract.operand_index(text)) << text;
+  EXPECT_TRUE(agrees(name, contract.operands[static_cast<std::size_t>(Name::index)].type)) << text;
+}
+#define EXPECT_OPERAND(definition, operand) \
+  expect_operand(*find_contract(definition::name), definition::Names::operand, #operand)
+#define EXPECT_OPTION(definition, option) \
+  EXPECT_EQ(definition::Names::option.index, find_contract(definition::name)->option_index(#option))
+
+TEST(Definitions, NameAdamwsOperandsAsTheContractDoes) {
+  using adamw::Step;
+  EXPECT_OPERAND(Step, theta);
+  EXPECT_OPERAND(Step, m);
+  EXPECT_OPERAND(Step, v);
+  EXPECT_OPERAND(Step, grad);
+  EXPECT_OPERAND(Step, master);
+  EXPECT_OPTION(Step, skip_nonfinite);
+}
+TEST(Definitions, NameLayernormsOperandsAsTheContractDoes) {
+  using layernorm::Backward, layernorm::Forward;
+  EXPECT_OPERAND(Forward, x);
+  EXPECT_OPERAND(Forward, gamma);
+  EXPECT_OPERAND(Forward, beta);
+  EXPECT_OPERAND(Forward, y);
+  EXPECT_OPERAND(Forward, mean);
+  EXPECT_OPERAND(Forward, rstd);
+  EXPECT_OPERAND(Backward, dy);
+  EXPECT_OPERAND(Backward, x);
+  EXPECT_OPERAND(Backward, gamma);
+  EXPECT_OPERAND(Backward, mean);
+  EXPECT_OPERAND(Backward, rstd);
+  EXPECT_OPERAND(Backward, dx);
+  EXPECT_OPERAND(Backward, dgamma);
+  EXPECT_OPERAND(Backward, dbeta);
+}
+TEST(Definitions, NameSoftmaxsOperandsAsTheContractDoes) {
+  using softmax::Backward, softmax::Forward;
+  EXPECT_OPERAND(Forward, x);
+  EXPECT_OPERAND(Forward, y);
+  EXPECT_OPERAND(Backward, dy);
+  EXPECT_OPERAND(Backward, y);
+  EXPECT_OPERAND(Backward, dx);
+}
+TEST(Definitions, NameCrossEntropysOperandsAsTheContractDoes) {
+  using cross_entropy::ForwardBackward;
+  EXPECT_OPERAND(ForwardBackward, logits);
+  EXPECT_OPERAND(ForwardBackward, labels);
+  EXPECT_OPERAND(ForwardBackward, loss);
+  EXPECT_OPERAND(ForwardBackward, grad);
+  EXPECT_OPERAND(ForwardBackward, mean_loss);
+  EXPECT_OPERAND(ForwardBackward, count);
+  EXPECT_OPTION(ForwardBackward, ignore_index);
+}
+TEST(Definitions, NameEmbeddingsOperandsAsTheContractDoes) {
+  using embedding::Backward, embedding::Forward;
+  EXPECT_OPERAND(Forward, weight);
+  EXPECT_OPERAND(Forward, index);
+  EXPECT_OPERAND(Forward, y);
+  EXPECT_OPERAND(Backward, dy);
+  EXPECT_OPERAND(Backward, index);
+  EXPECT_OPERAND(Backward, dweight);
+  EXPECT_OPTION(Backward, accumulate);
+}
+TEST(Definitions, NameGemmsOperandsAsTheContractDoes) {
+  using gemm::Forward, gemm::GradA, gemm::GradB;
+  EXPECT_OPERAND(Forward, a);
+  EXPECT_OPERAND(Forward, b);
+  EXPECT_OPERAND(Forward, c);
+  EXPECT_OPERAND(GradA, dc);
+  EXPECT_OPERAND(GradA, b);
+  EXPECT_OPERAND(GradA, da);
+  EXPECT_OPERAND(GradB, dc);
+  EXPECT_OPERAND(GradB, a);
+  EXPECT_OPERAND(GradB, db);
+}
+
+// A checked call over memory of its own.
+struct Checked {
+  testing::Instance instance;
+  Call call;
+};
+Checked checked(const testing::Problem& problem) {
+  Checked c{testing::Instance::make(problem).value(), {}};
+  c.call = c.instance.call();
+  const Status status = check(c.call);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return c;
+}
+
+TEST(Cost, CountsEachInputReadOnceAndEachOutputWrittenOnce) {
+  const std::tuple<const char*, std::int64_t, std::int64_t, std::int64_t> expected[] = {
+      // problem, bytes read, bytes written, operations
+      {"adamw.step n=10 t=1", 10 * (2 + 4 + 4 + 2), 10 * (2 + 4 + 4), 140},
+      {"adamw.step n=10+0+5 t=1 master=yes", 15 * (4 + 4 + 2 + 4), 15 * (2 + 4 + 4 + 4), 210},
+      {"layernorm.forward rows=3 cols=5", 30 + 10 + 10, 30 + 12 + 12, 105},
+      {"layernorm.backward rows=3 cols=5 single=yes", 30 + 30 + 10 + 12 + 12, 30 + 20 + 20, 210},
+      {"softmax.forward rows=3 cols=5 type=f32", 60, 60, 240},
+      {"softmax.backward rows=3 cols=5", 60, 30, 60},
+      {"cross_entropy.forward_backward rows=3 cols=5 index=i32", 30 + 12, 12 + 30, 300},
+      {"embedding.forward queries=4 dim=5 vocab=9 index=i64", 40 + 32, 40, 0},
+      {"embedding.backward queries=4 dim=5 vocab=9 index=i64", 40 + 32, 90, 20},
+      {"embedding.backward queries=4 dim=5 vocab=9 index=i64 single=yes accumulate=1", 40 + 32 + 180, 180, 20},
+      {"gemm.forward m=2 n=3 k=5", 20 + 30, 12, 60},
+      {"gemm.grad_a m=2 n=3 k=5", 12 + 30, 20, 60},
+      {"gemm.grad_b m=2 n=3 k=5", 12 + 20, 30, 60},
+  };
+  for (const auto& [line, read, written, flops] : expected) {
+    SCOPED_TRACE(line);
+    const Checked c = checked(testing::parse_problems(line).value()[0]);
+    const Cost cost = c.call.contract->cost(c.call);
+    EXPECT_EQ(cost.bytes_read, read);
+    EXPECT_EQ(cost.bytes_written, written);
+    EXPECT_EQ(cost.flops, flops);
+  }
+}
+
+// What a thread holds beyond the formula: its machine (176 bytes, in whole cache lines) and the rounding of each
+// buffer to whole cache lines.
+constexpr std::int64_t kBeyondTheFormula = 192 + 64;
+
+TEST(Workspace, BoundsTheScratchOfACall) {
+  const char* lines[] = {
+      "adamw.step n=1,70000 t=1",
+      "layernorm.forward rows=1,33,5000 cols=1,17,2049",
+      "layernorm.backward rows=1,33,1025,21001 cols=1,17,129 single=no,yes",
+      "softmax.forward rows=1,500 cols=1,2049,20001 type=f16,f32",
+      "softmax.backward rows=1,500 cols=1,2049",
+      "cross_entropy.forward_backward rows=1,33,5000 cols=1,301 master=no,yes",
+      "embedding.forward queries=300 dim=33 vocab=50",
+      "embedding.backward queries=1,5000 dim=1,33 vocab=1,700 type=f16,bf16 spread=uniform,equal",
+      "gemm.forward m=1,97,200 n=1,33,1030 k=1,257",
+      "gemm.grad_a m=97 n=257 k=1030",
+      "gemm.grad_b m=257 n=33,1030 k=97",
+  };
+  for (const char* line : lines)
+    for (const testing::Problem& problem : testing::parse_problems(line).value())
+      for (int threads : {1, 3}) {
+        SCOPED_TRACE(problem.text() + (threads == 1 ? ", 1 thread" : ", 3 threads"));
+        Checked c = checked(problem);
+        Device device = open("cpu", {.threads = threads}).value();
+        const std::int64_t promised = device.workspace(c.call).value();
+        EXPECT_GE(promised, 0);
+        EXPECT_GE(c.call.contract->workspace(c.call, threads + 1), promised);
+        ASSERT_TRUE(device.run(c.call).ok());
+        EXPECT_LE(device.scratch_bytes(), promised + (threads + 1) * kBeyondTheFormula);
+      }
+}
+
+TEST(Workspace, OfARowOperatorWithoutColumnSumsIsAFewRowsPerThread) {
+  for (const char* name : {"layernorm.forward", "softmax.forward", "softmax.backward", "cross_entropy.forward_backward"}) {
+    SCOPED_TRACE(name);
+    const Checked c = checked(testing::parse_problems(std::string(name) + " rows=2000 cols=100").value()[0]);
+    const std::int64_t row_bytes = 4 * (112 + 64);
+    EXPECT_LE(c.call.contract->workspace(c.call, 2), 2 * (3 * row_bytes + 2000 / 8));
+  }
+}
+
+}  // namespace
+}  // namespace tokitai

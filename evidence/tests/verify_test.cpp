@@ -1,0 +1,233 @@
+// The verifier against devices that are wrong on purpose: each kind of fault must be seen and put into words.
+#include "evidence/verify.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+
+#include "machines/reference/machine.h"
+#include "numerics/half.h"
+#include "patterns/segment.h"
+
+namespace tokitai::evidence {
+namespace {
+
+// The reference with a fault: `before` may change the call, `after` what was written.
+class FaultyMachine : public Machine {
+ public:
+  using Fault = std::function<void(const Call&)>;
+  explicit FaultyMachine(Fault after) : after_(std::move(after)) {}
+  Status run(const Call& call, Outcome& outcome) override {
+    Status status = inner_->run(call, outcome);
+    if (status.ok()) after_(call);
+    return status;
+  }
+  std::string description() const override { return "wrong on purpose"; }
+
+ private:
+  std::shared_ptr<Machine> inner_ = reference::make_machine();
+  Fault after_;
+};
+
+class RefusingMachine : public Machine {
+ public:
+  Status run(const Call&, Outcome&) override { return {Code::unavailable, "out of paper"}; }
+  std::string description() const override { return "refuses"; }
+};
+
+class IdleMachine : public Machine {
+ public:
+  Status run(const Call&, Outcome&) override { return {}; }
+  std::string description() const override { return "does nothing"; }
+};
+
+std::vector<testing::Problem> problems(std::string_view line) { return testing::parse_problems(line).value(); }
+
+OperatorResult verify_with(std::string_view line, std::shared_ptr<Machine> machine, bool cut = false, bool hostile = false) {
+  return verify(problems(line), {{"test", Device("test", std::move(machine)), cut, hostile}}, {}).summary;
+}
+OperatorResult verify_fault(std::string_view line, FaultyMachine::Fault fault, bool cut = false) {
+  return verify_with(line, std::make_shared<FaultyMachine>(std::move(fault)), cut);
+}
+// Each operand a call writes.
+void for_outputs(const Call& call, const std::function<void(const View&)>& visit) {
+  const auto set = [&](const Operands& operands) {
+    for (std::size_t i = 0; i < call.contract->operands.size(); ++i)
+      if (call.contract->operands[i].role != Role::in && operands[i].elements() > 0) visit(operands[i]);
+  };
+  if (call.contract->list)
+    for (const Operands& operands : call.list) set(operands);
+  else set(call.operands);
+}
+const View& last_output(const Call& call) { return call.operand(static_cast<int>(call.contract->operands.size()) - 1); }
+
+constexpr const char* kSmallProblems[] = {
+    "adamw.step n=5+9 t=1",          "layernorm.forward rows=3 cols=5",
+    "layernorm.backward rows=3 cols=5", "softmax.forward rows=3 cols=5",
+    "softmax.backward rows=3 cols=5",   "cross_entropy.forward_backward rows=3 cols=5 master=yes",
+    "embedding.forward queries=3 dim=5 vocab=4", "embedding.backward queries=3 dim=5 vocab=4",
+    "gemm.forward m=3 n=4 k=5",      "gemm.grad_a m=3 n=4 k=5",
+    "gemm.grad_b m=3 n=4 k=5"};
+
+TEST(Verify, FindsTheReferenceEqualToItself) {
+  for (const char* line : kSmallProblems) {
+    const OperatorResult r = verify_fault(line, [](const Call&) {});
+    EXPECT_EQ(r.problems, 1);
+    EXPECT_EQ(r.runs, 1);
+    EXPECT_GT(r.compared, 0) << line;
+    EXPECT_EQ(r.mismatches, 0) << line;
+    EXPECT_EQ(r.failed, 0) << r.first_failure;
+    EXPECT_EQ(r.first_failure, "");
+  }
+}
+
+TEST(Verify, SeesOneFlippedBitInAnyOutput) {
+  for (const char* line : kSmallProblems) {
+    int outputs = 0;
+    verify_fault(line, [&](const Call& call) { for_outputs(call, [&](const View&) { ++outputs; }); });
+    ASSERT_GT(outputs, 0) << line;
+    for (int wrong = 0; wrong < outputs; ++wrong) {
+      const OperatorResult r = verify_fault(line, [&](const Call& call) {
+        int output = 0;
+        for_outputs(call, [&](const View& view) {
+          if (output++ != wrong) return;
+          const std::size_t last = static_cast<std::size_t>(view.elements()) * size_of(view.type);  // no padding here
+          static_cast<std::byte*>(view.data)[last - size_of(view.type)] ^= std::byte{1};
+        });
+      });
+      EXPECT_EQ(r.mismatches, 1) << line << ", output " << wrong;
+      EXPECT_EQ(r.failed, 1) << line << ", output " << wrong;
+      EXPECT_NE(r.first_failure.find("expected bits"), std::string::npos) << r.first_failure;
+    }
+  }
+}
+
+TEST(Verify, SeesASkippedLastRow) {
+  const auto machine = [](const Call& call) {
+    const View& y = last_output(call);
+    std::memset(row_pointer(y, y.rows() - 1), 0x5a, static_cast<std::size_t>(y.cols()) * size_of(y.type));
+  };
+  const OperatorResult r = verify_fault("softmax.forward rows=7 cols=11", machine);
+  EXPECT_EQ(r.mismatches, 11);
+  EXPECT_EQ(r.failed, 1);
+  EXPECT_NE(r.first_failure.find("y[6, 0]"), std::string::npos) << r.first_failure;
+  EXPECT_NE(r.first_failure.find("softmax.forward rows=7 cols=11"), std::string::npos) << r.first_failure;
+}
+
+TEST(Verify, SeesADeviceThatWritesNothing) {
+  for (const char* line : kSmallProblems) {
+    const OperatorResult r = verify_with(line, std::make_shared<IdleMachine>());
+    EXPECT_GT(r.mismatches, 0) << line;
+    EXPECT_EQ(r.failed, 1) << line;
+  }
+}
+
+TEST(Verify, SeesWrittenPadding) {
+  for (const char* line : {"softmax.forward rows=3 cols=5 pad=2", "gemm.forward m=3 n=5 k=4 pad=2", "embedding.forward queries=3 dim=5 vocab=4 pad=2",
+                           "cross_entropy.forward_backward rows=3 cols=5 pad=2"}) {
+    const OperatorResult r = verify_fault(line, [](const Call& call) {
+      for_outputs(call, [](const View& view) {
+        if (view.rank == 2) static_cast<std::uint16_t*>(view.data)[view.row_stride + view.cols()] = 0;
+      });
+    });
+    EXPECT_EQ(r.mismatches, 2) << line;  // two bytes
+    EXPECT_EQ(r.failed, 1) << line;
+    EXPECT_NE(r.first_failure.find("between rows"), std::string::npos) << r.first_failure;
+  }
+}
+
+TEST(Verify, SeesASecondRounding) {
+  const auto machine = [](const Call& call) {
+    // The product once more in f32, rounded to 13 bits first and then to f16's 11.
+    const View& c = last_output(call);
+    std::vector<float> wide(static_cast<std::size_t>(c.elements()));
+    Call single = call;
+    single.operands[2] = matrix(wide.data(), c.rows(), c.cols());
+    Outcome outcome;
+    ASSERT_TRUE(reference::make_machine()->run(single, outcome).ok());
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      const std::uint32_t u = bits(wide[i]);
+      const std::uint32_t rounded = (u + 0x3ffu + ((u >> 11) & 1u)) & ~0x7ffu;
+      static_cast<std::uint16_t*>(c.data)[i] = narrow_f16(from_bits(rounded));
+    }
+  };
+  const OperatorResult r = verify_fault("gemm.forward m=40 n=50 k=8", machine);
+  EXPECT_GT(r.mismatches, 0);
+  EXPECT_LT(r.mismatches, 400);  // only where the first rounding made a tie
+  EXPECT_EQ(r.failed, 1);
+}
+
+TEST(Verify, SeesRowsThatDependOnTheBatchAroundThem) {
+  const auto machine = [](const Call& call) {
+    if (call.operand(0).rows() != 12) static_cast<std::uint16_t*>(last_output(call).data)[0] ^= 1;
+  };
+  EXPECT_EQ(verify_fault("softmax.forward rows=12 cols=5", machine).failed, 0);
+  const OperatorResult r = verify_fault("softmax.forward rows=12 cols=5", machine, true);
+  EXPECT_EQ(r.mismatches, 3);  // the first element of each piece
+  EXPECT_EQ(r.failed, 1);
+}
+
+TEST(Verify, PutsTheReasonOfARefusedRunIntoWords) {
+  const OperatorResult r = verify_with("softmax.forward rows=3 cols=5", std::make_shared<RefusingMachine>());
+  EXPECT_EQ(r.compared, 0);
+  EXPECT_EQ(r.failed, 1);
+  EXPECT_NE(r.first_failure.find("out of paper"), std::string::npos) << r.first_failure;
+}
+
+TEST(Verify, FailsAProblemTheReferenceRefuses) {
+  const OperatorResult r = verify_fault("softmax.forward rows=0 cols=5", [](const Call&) {});
+  EXPECT_EQ(r.failed, 1);
+  EXPECT_NE(r.first_failure.find("x is empty"), std::string::npos) << r.first_failure;
+}
+
+TEST(Verify, FailsWhereNothingWasCompared) {
+  // Cut along the batch only the first tensor of a list is run; here it has no elements.
+  const OperatorResult r = verify_fault("adamw.step n=0+5 t=1", [](const Call&) {}, true);
+  EXPECT_EQ(r.compared, 0);
+  EXPECT_EQ(r.failed, 1);
+  EXPECT_NE(r.first_failure.find("nothing was compared"), std::string::npos) << r.first_failure;
+}
+
+TEST(Verify, CountsNothingWhereThereIsNothingToVerify) {
+  const VerifyResult none = verify({}, {}, {});
+  EXPECT_EQ(none.summary.problems, 0);
+  EXPECT_EQ(none.summary.compared, 0);
+  EXPECT_TRUE(none.operators.empty());
+}
+
+TEST(Verify, AddsUpOverProblemsAndOperators) {
+  std::vector<testing::Problem> all = problems("softmax.forward rows=3 cols=5,6");
+  for (const testing::Problem& problem : problems("gemm.forward m=2 n=3 k=4")) all.push_back(problem);
+  const auto wrong = [](const Call& call) { static_cast<std::uint16_t*>(last_output(call).data)[0] ^= 1; };
+  std::size_t announced = 0;
+  const VerifyResult r = verify(all, {{"right", open("reference").value()}, {"wrong", Device("wrong", std::make_shared<FaultyMachine>(wrong))}},
+                                [&](const testing::Problem&, std::size_t done, std::size_t of) {
+                                  EXPECT_EQ(done, announced++);
+                                  EXPECT_EQ(of, 3u);
+                                });
+  EXPECT_EQ(announced, 3u);
+  EXPECT_EQ(r.variants, (std::vector<std::string>{"right", "wrong"}));
+  ASSERT_EQ(r.operators.size(), 2u);
+  EXPECT_EQ(r.operators[0].compared, 2 * (15 + 18));
+  EXPECT_EQ(r.operators[0].mismatches, 2);
+  EXPECT_EQ(r.operators[1].mismatches, 1);
+  EXPECT_EQ(r.summary.runs, 6);
+  EXPECT_EQ(r.summary.failed, 3);
+  EXPECT_EQ(r.summary.first_failure, r.operators[0].first_failure);
+}
+
+TEST(Verify, RunsTheCpuDeviceInEveryWay) {
+  const auto variants = cpu_variants(cpu_isas(), {1, 2});
+  ASSERT_TRUE(variants.ok());
+  EXPECT_EQ(variants.value().size(), cpu_isas().size() * 4);
+  for (const char* line : kSmallProblems) {
+    const OperatorResult r = verify(problems(line), variants.value(), {}).summary;
+    EXPECT_EQ(r.failed, 0) << r.first_failure;
+    EXPECT_EQ(r.runs, static_cast<std::int64_t>(variants.value().size())) << line;
+  }
+  EXPECT_FALSE(cpu_variants({"mmx"}, {1}).ok());
+}
+
+}  // namespace
+}  // namespace tokitai::evidence

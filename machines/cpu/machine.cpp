@@ -105,9 +105,14 @@ Result<std::shared_ptr<Machine>> make_machine(const DeviceOptions& options) {
   if (options.threads < 0 || options.threads > kMostThreads)
     return Status::invalid(fmt::format("threads = {}; it must be in [0, {}] (0: one per core)", options.threads, kMostThreads));
   const int threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  for (const Isa& isa : kIsas)
-    if (isa.supported() && (options.isa.empty() || options.isa == isa.name))
+  for (const Isa& isa : kIsas) {
+    if (!isa.supported() || (!options.isa.empty() && options.isa != isa.name)) continue;
+    try {
       return std::shared_ptr<Machine>(std::make_shared<CpuMachine>(isa, std::min(threads, kMostThreads)));
+    } catch (const std::exception&) {  // std::system_error or std::bad_alloc
+      return Status(Code::unavailable, fmt::format("the system does not give {} threads", threads));
+    }
+  }
   for (const Isa& isa : kIsas)
     if (options.isa == isa.name)
       return Status(Code::unavailable, fmt::format("this processor does not run {}; it runs {}", isa.name, fmt::join(supported_isas(), ", ")));

@@ -47,10 +47,17 @@ void* Scratch::reserve(std::size_t bytes) {
 }
 
 Pool::Pool(int threads) : threads_(threads), worker_scratch_(static_cast<std::size_t>(threads)) {
-  for (int worker = 1; worker < threads; ++worker) crew_.emplace_back([this, worker] { loop(worker); });
+  try {
+    for (int worker = 1; worker < threads; ++worker) crew_.emplace_back([this, worker] { loop(worker); });
+  } catch (...) {  // the system has no more threads: those that started must end before the members do
+    dismiss();
+    throw;
+  }
 }
 
-Pool::~Pool() {
+Pool::~Pool() { dismiss(); }
+
+void Pool::dismiss() {
   stop_.store(true, std::memory_order_release);
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();

@@ -54,6 +54,7 @@ class Pool {
   void dispatch(std::int64_t units, Work work, void* context);
   void work_through(int worker);
   void loop(int worker);
+  void dismiss();
 
   int threads_;
   std::mutex busy_;

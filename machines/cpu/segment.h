@@ -45,7 +45,8 @@ TK_FN void copy_row(void* to, const void* from, std::int64_t bytes, bool streame
 // The queries of each row of the table, in ascending order: those of row v are order[start[v] .. start[v+1]).
 struct Occurrences {
   std::int64_t* start;  // [vocab + 1]
-  std::int64_t* order;  // [queries]
+  std::int64_t* order;  // [count]
+  std::int64_t count;
 };
 
 template <Type S> struct RowSum {
@@ -81,25 +82,48 @@ template <Type S> struct RowSum {
     else put<S>(v, col, count, Memory<S>::narrow(sum));
   }
 
-  // Exact f16 in any number: sums of up to 8192 terms are exact in double; between them int64 takes over.
+  // Exact f16 in any number: sums of up to 8192 terms are exact in double; between them int64 takes over. Sums
+  // wait in the first-level cache, so that each occurrence is read once, in one piece.
+  static constexpr std::int64_t kExactColumns = 512;
   void exact_columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t col, std::int64_t count) const {
-    ExactSum sums[kWidth];
+    ExactSum sums[kExactColumns];
+    alignas(64) double batch[kExactColumns + kWidth];
     for (std::int64_t first = 0; first < terms; first += kExactInDouble) {
-      double batch[kWidth] = {};
+      std::fill_n(batch, count, 0.0);
       for (std::int64_t r = first; r < std::min(terms, first + kExactInDouble); ++r) {
-        alignas(64) float x[kWidth];
-        store(x, read(rows[r], col, count));
-        for (int c = 0; c < kWidth; ++c) batch[c] += static_cast<double>(x[c]);
+        if (r + 2 < terms) fetch(rows[r + 2], col, count);
+        for (std::int64_t c = 0; c < count; c += kWidth) add_to(batch + c, read(rows[r], col + c, std::min<std::int64_t>(kWidth, count - c)));
       }
       for (std::int64_t c = 0; c < count; ++c) sums[c].add_exact(batch[c]);
     }
     if (dweight.type == Type::f32) {
-      alignas(64) float out[kWidth] = {};
-      for (std::int64_t c = 0; c < count; ++c) out[c] = sums[c].to_f32();
-      return put_f32(v, col, count, load(out));
+      for (std::int64_t c = 0; c < count; c += kWidth) {
+        alignas(64) float out[kWidth] = {};
+        const std::int64_t width = std::min<std::int64_t>(kWidth, count - c);
+        for (std::int64_t k = 0; k < width; ++k) out[k] = sums[c + k].to_f32();
+        put_f32(v, col + c, width, load(out));
+      }
+      return;
     }
     auto* to = static_cast<std::uint16_t*>(dweight.data) + v * dweight.row_stride + col;
     for (std::int64_t c = 0; c < count; ++c) to[c] = sums[c].to_f16();
+  }
+  static TK_FN void add_to(double* sums, Lanes x) {
+#if defined(__AVX2__)
+    const hn::Half<FloatTag> half;
+    const hn::RebindToFloat<hn::Rebind<std::int64_t, hn::Half<FloatTag>>> wide;
+    hn::StoreU(hn::Add(hn::LoadU(wide, sums), hn::PromoteTo(wide, hn::LowerHalf(half, x.v))), wide, sums);
+    hn::StoreU(hn::Add(hn::LoadU(wide, sums + kWidth / 2), hn::PromoteTo(wide, hn::UpperHalf(half, x.v))), wide, sums + kWidth / 2);
+#else
+    alignas(64) float values[kWidth];
+    store(values, x);
+    for (int k = 0; k < kWidth; ++k) sums[k] += static_cast<double>(values[k]);
+#endif
+  }
+  // Occurrences lie anywhere: their lines are asked for ahead of time.
+  TK_FN void fetch(std::int64_t row, std::int64_t col, std::int64_t count) const {
+    const auto* line = reinterpret_cast<const std::byte*>(in(row, col));
+    for (std::int64_t i = 0; i < count * static_cast<std::int64_t>(sizeof(Element)); i += 64) __builtin_prefetch(line + i);
   }
 
 #if defined(__AVX2__)
@@ -145,12 +169,12 @@ template <Type S> struct RowSum {
         return;
       }
 #if defined(__AVX2__)
-      if (terms <= kExactInDouble) {
+      if (terms < kHeavy) {
         for (; c + 4 * kWidth <= end; c += 4 * kWidth) double_columns<4>(rows, terms, v, c);
         for (; c + kWidth <= end; c += kWidth) double_columns<1>(rows, terms, v, c);
       }
 #endif
-      for (; c < end; c += kWidth) exact_columns(rows, terms, v, c, std::min<std::int64_t>(kWidth, end - c));
+      for (; c < end; c += kExactColumns) exact_columns(rows, terms, v, c, std::min(kExactColumns, end - c));
     } else {
       for (; c < end; c += kWidth) {
         const std::int64_t count = std::min<std::int64_t>(kWidth, end - c);
@@ -188,6 +212,10 @@ template <Type S> struct RowSum {
   __attribute__((flatten)) void row(const Occurrences& at, std::int64_t v, std::int64_t begin, std::int64_t end) const {
     const std::int64_t* rows = at.order + at.start[v];
     const std::int64_t terms = at.start[v + 1] - at.start[v];
+    // What comes next in the sorted order, two occurrences on: about as far as memory is away.
+    if (terms < kHeavy)
+      for (std::int64_t q = at.start[v]; q < at.start[v + 1]; ++q)
+        if (q + 2 < at.count) fetch(at.order[q + 2], begin, end - begin);
     columns(rows, terms, v, begin, end);
   }
 };
@@ -222,7 +250,7 @@ template <class D, Type S> struct SegmentMachine : D::Names {
       answer = {Answer::out_of_memory};
       return;
     }
-    const Occurrences at{memory + 1, memory + vocab + 2};
+    std::int64_t* order = memory + vocab + 2;
     // Counting sort: memory[v + 2] counts row v, then running totals make memory[v + 1] its next free place.
     std::fill_n(memory, vocab + 2, 0);
     for (std::int64_t i = 0; i < queries; ++i)
@@ -237,9 +265,9 @@ template <class D, Type S> struct SegmentMachine : D::Names {
       return;
     }
     for (std::int64_t i = 0; i < queries; ++i)
-      if (const std::int64_t v = range.at(i); !range.padded(v)) at.order[memory[v + 1]++] = i;
+      if (const std::int64_t v = range.at(i); !range.padded(v)) order[memory[v + 1]++] = i;
     // The places have moved to the rows' ends: memory[v] is now row v's start.
-    const Occurrences sorted{memory, at.order};
+    const Occurrences sorted{memory, order, memory[vocab]};
 
     const RowSum<S> sum{dy, dweight, accumulate, worth_streaming(dweight)};
     const std::int64_t rows = unit_rows(dim);
@@ -248,7 +276,7 @@ template <class D, Type S> struct SegmentMachine : D::Names {
         if (sorted.start[v + 1] - sorted.start[v] < kHeavy) sum.row(sorted, v, 0, dim);
     });
     if (most < kHeavy) return;
-    constexpr std::int64_t kColumns = 4 * kWidth;
+    constexpr std::int64_t kColumns = S == Type::f16 ? RowSum<S>::kExactColumns : 4 * kWidth;
     for (std::int64_t v = 0; v < vocab; ++v)
       if (sorted.start[v + 1] - sorted.start[v] >= kHeavy)
         pool.run((dim + kColumns - 1) / kColumns, [&](std::int64_t unit, int) {

@@ -35,6 +35,11 @@ template <class D> struct RowMachine : D::Names {
   template <class O> std::int64_t integer(O) const { return read_integer(call.operand(O::index), row); }
 
   template <class O> Values load(O) { return fill(O::index, row); }
+  // A row on chip that is not loaded but made.
+  template <class O> Values make(O) {
+    buffer[O::index].resize(n);
+    return {buffer[O::index].data()};
+  }
   template <class O> Values columns(O) {  // a vector: its elements are the columns
     auto& b = buffer[O::index];
     b.resize(n);

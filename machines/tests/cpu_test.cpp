@@ -1,0 +1,268 @@
+// The public calls on the cpu and reference devices: what is refused, what is left alone, and that all agree.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "numerics/half.h"
+#include "numerics/philox.h"
+#include "tokitai/tokitai.h"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace tokitai {
+namespace {
+
+std::vector<f16> halves(std::int64_t n, std::uint64_t stream = 0) {
+  const Philox random{.seed = 3, .stream = stream};
+  std::vector<f16> values(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i].bits = narrow_f16(random.normal(i));
+  return values;
+}
+template <class T> bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+bool mentions(const Status& status, std::string_view words) { return status.message().find(words) != std::string::npos; }
+
+// Every device this machine can open, the reference first.
+std::vector<Device> all_devices() {
+  std::vector<Device> devices{open("reference").value()};
+  for (const std::string& isa : cpu_isas())
+    for (int threads : {1, 3}) devices.push_back(open("cpu", {.threads = threads, .isa = isa}).value());
+  return devices;
+}
+
+struct Normalised {
+  std::vector<f16> y;
+  std::vector<float> mean, rstd;
+  bool operator==(const Normalised& o) const { return same_bits(y, o.y) && same_bits(mean, o.mean) && same_bits(rstd, o.rstd); }
+};
+Normalised normalise(Device& device, const std::vector<f16>& x, std::int64_t rows, std::int64_t cols) {
+  static const auto gamma = halves(1000, 1), beta = halves(1000, 2);  // made once: in the default mode
+  Normalised out{std::vector<f16>(x.size()), std::vector<float>(static_cast<std::size_t>(rows)), std::vector<float>(static_cast<std::size_t>(rows))};
+  const Status status = layernorm_forward(device, {.x = matrix(x.data(), rows, cols), .gamma = vector(gamma.data(), cols),
+                                                   .beta = vector(beta.data(), cols), .y = matrix(out.y.data(), rows, cols),
+                                                   .mean = vector(out.mean.data(), rows), .rstd = vector(out.rstd.data(), rows)});
+  EXPECT_TRUE(status.ok()) << status.message();
+  return out;
+}
+
+TEST(Devices, GiveTheSameBits) {
+  const auto x = halves(37 * 515);
+  auto devices = all_devices();
+  const Normalised expected = normalise(devices[0], x, 37, 515);
+  for (Device& device : devices) EXPECT_TRUE(normalise(device, x, 37, 515) == expected) << device.description();
+}
+
+TEST(Devices, AreRefusedByNameWhereUnknown) {
+  const auto device = open("tpu");
+  ASSERT_FALSE(device.ok());
+  EXPECT_EQ(device.status().code(), Code::unavailable);
+  EXPECT_TRUE(mentions(device.status(), "'tpu'"));
+  EXPECT_TRUE(mentions(device.status(), "cpu and reference"));
+}
+
+TEST(Devices, RefuseAnUnknownInstructionSet) {
+  const auto device = open("cpu", {.isa = "mmx"});
+  ASSERT_FALSE(device.ok());
+  EXPECT_EQ(device.status().code(), Code::invalid);
+  EXPECT_TRUE(mentions(device.status(), "isa = mmx"));
+  EXPECT_TRUE(mentions(device.status(), "portable"));
+}
+
+TEST(Devices, RefuseThreadsOutOfRange) {
+  for (int threads : {-1, 1025, std::numeric_limits<int>::min()}) {
+    const auto device = open("cpu", {.threads = threads});
+    ASSERT_FALSE(device.ok());
+    EXPECT_EQ(device.status().code(), Code::invalid);
+    EXPECT_TRUE(mentions(device.status(), "threads = " + std::to_string(threads)));
+    EXPECT_TRUE(mentions(device.status(), "1024"));
+  }
+  EXPECT_EQ(open("cpu", {.threads = 7}).value().threads(), 7);
+  EXPECT_GE(open("cpu").value().threads(), 1);
+  EXPECT_EQ(open("reference").value().threads(), 1);
+}
+
+TEST(Devices, ListThePortableInstructionSetLast) {
+  const auto isas = cpu_isas();
+  ASSERT_FALSE(isas.empty());
+  EXPECT_EQ(isas.back(), "portable");
+  EXPECT_TRUE(open("cpu").value().description().starts_with(isas.front()));
+}
+
+#if defined(__x86_64__)
+TEST(FloatingPointMode, OfTheCallerNeitherChangesBitsNorIsChanged) {
+  auto x = halves(9 * 300);
+  for (std::size_t i = 0; i < x.size(); i += 3) x[i].bits &= 0x83ff;  // subnormals
+  auto devices = all_devices();
+  const Normalised expected = normalise(devices[0], x, 9, 300);
+  const unsigned saved = _mm_getcsr();
+  for (Device& device : devices) {
+    const unsigned hostile = 0x1F80 | 0x8000 | 0x0040 | 0x4000;  // flush to zero, denormals are zero, round up
+    _mm_setcsr(hostile);
+    const Normalised found = normalise(device, x, 9, 300);
+    const unsigned after = _mm_getcsr();
+    _mm_setcsr(saved);
+    EXPECT_TRUE(found == expected) << device.description();
+    EXPECT_EQ(after & ~0x3fu, hostile) << device.description();
+  }
+}
+
+TEST(FloatingPointMode, IsRestoredAfterARefusal) {
+  Device device = open("cpu", {.threads = 1}).value();
+  const unsigned saved = _mm_getcsr(), hostile = 0x1F80 | 0x8000 | 0x4000;
+  _mm_setcsr(hostile);
+  const Status status = softmax_forward(device, {});
+  const unsigned after = _mm_getcsr();
+  _mm_setcsr(saved);
+  EXPECT_FALSE(status.ok());
+  EXPECT_EQ(after & ~0x3fu, hostile);
+}
+#endif
+
+TEST(WorkspaceQuery, AnswersWithoutRunningAndRefusesWhatRunRefuses) {
+  Device device = open("cpu", {.threads = 2}).value();
+  auto x = halves(6);
+  std::vector<f16> y(6, f16{0x5a5a});
+  const auto bytes = workspace(device, SoftmaxForward{.x = matrix(x.data(), 2, 3), .y = matrix(y.data(), 2, 3)});
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_GT(bytes.value(), 0);
+  EXPECT_EQ(y[0].bits, 0x5a5a);
+  EXPECT_EQ(device.scratch_bytes(), 0);
+  const auto refused = workspace(device, SoftmaxForward{.x = matrix(x.data(), 2, 3), .y = matrix(y.data(), 3, 2)});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_TRUE(mentions(refused.status(), "y has shape [3, 2]"));
+}
+
+TEST(RowStrides, LeaveTheGapsUntouched) {
+  constexpr std::int64_t kRows = 5, kCols = 301, kStride = 310;
+  const auto x = halves(kRows * kCols);
+  std::vector<f16> wide_x(kRows * kStride, f16{0x7e01});  // NaN between the rows: it must not be read either
+  for (std::int64_t r = 0; r < kRows; ++r) std::copy_n(x.begin() + r * kCols, kCols, wide_x.begin() + r * kStride);
+  for (Device& device : all_devices()) {
+    std::vector<f16> y(x.size()), wide_y(kRows * kStride, f16{0x5a5a});
+    ASSERT_TRUE(softmax_forward(device, {.x = matrix(x.data(), kRows, kCols), .y = matrix(y.data(), kRows, kCols)}).ok());
+    ASSERT_TRUE(softmax_forward(device, {.x = matrix(wide_x.data(), kRows, kCols, kStride), .y = matrix(wide_y.data(), kRows, kCols, kStride)}).ok());
+    for (std::int64_t r = 0; r < kRows; ++r)
+      for (std::int64_t c = 0; c < kStride; ++c)
+        ASSERT_EQ(wide_y[static_cast<std::size_t>(r * kStride + c)].bits,
+                  c < kCols ? y[static_cast<std::size_t>(r * kCols + c)].bits : 0x5a5a)
+            << device.description() << " row " << r << " column " << c;
+  }
+}
+
+TEST(SkipNonfinite, ChangesNothingAndSaysSo) {
+  constexpr std::int64_t kN = 140000;  // several units of work
+  const auto theta0 = halves(kN, 1), grad0 = halves(kN, 2);
+  for (Device& device : all_devices())
+    for (const float bad : {kInfinity, -kInfinity, std::nanf(""), 60000.0f}) {  // 60000 * 1e35 overflows
+      auto theta = theta0, grad = grad0;
+      std::vector<float> m(kN, 0.25f), v(kN, 0.5f);
+      const auto m0 = m, v0 = v;
+      const AdamwTensor list[] = {{vector(theta.data(), 3), vector(m.data(), 3), vector(v.data(), 3), vector(grad.data(), 3)},
+                                  {vector(theta.data() + 3, kN - 3), vector(m.data() + 3, kN - 3), vector(v.data() + 3, kN - 3),
+                                   vector(grad.data() + 3, kN - 3)}};
+      AdamwStep step{.tensors = list, .grad_scale = 1e35f, .skip_nonfinite = true};
+      bool skipped = false;
+      step.skipped = &skipped;
+      grad[kN - 1].bits = narrow_f16(bad);
+      ASSERT_TRUE(adamw_step(device, step).ok());
+      EXPECT_TRUE(skipped) << device.description();
+      EXPECT_TRUE(same_bits(theta, theta0) && same_bits(m, m0) && same_bits(v, v0)) << device.description();
+      grad[kN - 1].bits = 0;
+      step.grad_scale = 1;
+      ASSERT_TRUE(adamw_step(device, step).ok());
+      EXPECT_FALSE(skipped) << device.description();
+      EXPECT_FALSE(same_bits(theta, theta0)) << device.description();
+    }
+}
+
+TEST(Labels, OutOfRangeNameTheFirstRowAndWriteNothing) {
+  constexpr std::int64_t kRows = 50000, kCols = 3;  // several units of work
+  const auto logits = halves(kRows * kCols);
+  for (Device& device : all_devices())
+    for (const std::int64_t value : {kCols, std::int64_t{-1}, std::int64_t{1} << 40}) {
+      std::vector<std::int64_t> labels(kRows, 1);
+      labels[20003] = labels[20004] = labels[40000] = value;
+      labels[100] = -100;  // ignored
+      std::vector<float> loss(kRows, -7);
+      std::vector<f16> grad(kRows * kCols, f16{0x5a5a});
+      const auto loss0 = loss;
+      const auto grad0 = grad;
+      const Status status = cross_entropy_forward_backward(
+          device, {.logits = matrix(logits.data(), kRows, kCols), .labels = vector(labels.data(), kRows), .ignore_index = -100,
+                   .loss = vector(loss.data(), kRows), .grad = matrix(grad.data(), kRows, kCols)});
+      EXPECT_EQ(status.code(), Code::invalid);
+      EXPECT_TRUE(mentions(status, "labels[20003] = " + std::to_string(value) + ";")) << status.message();
+      EXPECT_TRUE(mentions(status, "[0, 3)")) << status.message();
+      EXPECT_TRUE(same_bits(loss, loss0) && same_bits(grad, grad0)) << device.description();
+    }
+}
+
+TEST(Indices, OutOfRangeNameTheFirstPositionAndWriteNothing) {
+  constexpr std::int64_t kQueries = 50000, kVocab = 4;
+  const auto weight = halves(kVocab), dy = halves(kQueries);
+  for (Device& device : all_devices())
+    for (const std::int32_t value : {4, -2}) {
+      std::vector<std::int32_t> index(kQueries, 3);
+      index[17000] = index[49999] = value;
+      index[5] = -1;  // padding
+      std::vector<f16> y(kQueries, f16{0x5a5a}), dweight(kVocab, f16{0x5a5a});
+      const ConstView at = vector(index.data(), kQueries);
+      const Status forward = embedding_forward(
+          device, {.weight = matrix(weight.data(), kVocab, 1), .index = at, .padding_index = -1, .y = matrix(y.data(), kQueries, 1)});
+      const Status backward = embedding_backward(
+          device, {.dy = matrix(dy.data(), kQueries, 1), .index = at, .padding_index = -1, .dweight = matrix(dweight.data(), kVocab, 1)});
+      for (const Status& status : {forward, backward}) {
+        EXPECT_EQ(status.code(), Code::invalid);
+        EXPECT_TRUE(mentions(status, "index[17000] = " + std::to_string(value) + ";")) << status.message();
+        EXPECT_TRUE(mentions(status, "[0, 4)")) << status.message();
+      }
+      for (const f16 e : y) ASSERT_EQ(e.bits, 0x5a5a) << device.description();
+      for (const f16 e : dweight) ASSERT_EQ(e.bits, 0x5a5a) << device.description();
+    }
+}
+
+TEST(EmbeddingBackward, IsExactBeyondWhatADoubleHolds) {
+  // 10000 times the largest f16 and its negative cancel; what is left is one unit of 2^-24 per extra term.
+  constexpr std::int64_t kPairs = 10000, kUnits = 9000, kQueries = 2 * kPairs + kUnits, kDim = 19;
+  std::vector<f16> dy(kQueries * kDim);
+  for (std::int64_t i = 0; i < kQueries; ++i)
+    for (std::int64_t c = 0; c < kDim; ++c)
+      dy[static_cast<std::size_t>(i * kDim + c)].bits = i < kPairs ? 0x7bff : i < kPairs + kUnits ? 0x0001 : 0xfbff;
+  const std::vector<std::int64_t> index(kQueries, 1);
+  for (Device& device : all_devices()) {
+    std::vector<f16> dweight(3 * kDim);
+    ASSERT_TRUE(embedding_backward(device, {.dy = matrix(dy.data(), kQueries, kDim), .index = vector(index.data(), kQueries),
+                                            .dweight = matrix(dweight.data(), 3, kDim)}).ok());
+    for (std::int64_t c = 0; c < kDim; ++c) {
+      EXPECT_EQ(widen_f16(dweight[static_cast<std::size_t>(kDim + c)].bits), kUnits * 0x1p-24f) << device.description();
+      EXPECT_EQ(dweight[static_cast<std::size_t>(c)].bits, 0) << device.description();
+    }
+  }
+}
+
+TEST(EmbeddingBackward, RefusesMoreEqualIndicesThanAnExactSumHolds) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 23;
+  const std::vector<f16> dy(kMost + 1, f16{0x7bff});  // 65504, the largest
+  const std::vector<std::int32_t> index(kMost + 1, 1);
+  for (Device device : {open("reference").value(), open("cpu", {.threads = 2}).value()}) {
+    std::vector<float> dweight(2, -7);
+    const auto call = [&](std::int64_t queries) {
+      return embedding_backward(device, {.dy = matrix(dy.data(), queries, 1), .index = vector(index.data(), queries), .dweight = matrix(dweight.data(), 2, 1)});
+    };
+    const Status status = call(kMost + 1);
+    EXPECT_EQ(status.code(), Code::invalid);
+    EXPECT_TRUE(mentions(status, "index value 1 occurs more than 8388608 times")) << status.message();
+    EXPECT_EQ(dweight[1], -7);
+    ASSERT_TRUE(call(kMost).ok());
+    EXPECT_EQ(dweight[1], 65504.0f * kMost) << device.description();
+  }
+}
+
+}  // namespace
+}  // namespace tokitai

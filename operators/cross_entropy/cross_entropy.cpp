@@ -62,7 +62,7 @@ std::span<const Contract> contracts() {
        .prepare = prepare,
        .refusal = refusal,
        .workspace = [](const Call& c, int threads) {
-         return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 1, 0) +
+         return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 2, 0) +
                 threads * 4 * ((c.operand(0).rows() + 31) / 32);  // partial sums of the mean loss
        },
        .cost = [](const Call& c) { return cost_by_roles(c, 20); }},

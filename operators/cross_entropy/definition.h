@@ -45,7 +45,7 @@ struct ForwardBackward {
     auto top = m.max([&](auto i) { return x[i]; });
     auto nll_top = top - m.pick(x, label);
     auto smooth = a != 0.0f ? m.sum([&](auto i) { return x[i] - top; }) : top;
-    auto e = x;  // written over x
+    auto e = m.make(m.grad);
     auto s = m.sum([&](auto i) { return e.keep(i, exp_nonpositive(x[i] - top)); });
     auto q = 1.0f / s;
     auto ls = log(s);

@@ -16,8 +16,7 @@ struct Forward {
     static constexpr Single<2> rstd{};
     static constexpr Scalar<0> eps{};
   };
-  template <class M>
-  static TK_FN void row(M& m) {
+  template <class M> static TK_FN void row(M& m) {
     auto x = m.load(m.x);
     auto mean_square = m.sum_fma([&](auto i) { return product(x[i], x[i]); }) / m.cols();
     auto rstd = 1.0f / sqrt(mean_square + m.value(m.eps));

@@ -5,6 +5,14 @@
 
 namespace tokitai {
 namespace skeleton {
+namespace {
+
+// One row on chip per thread, no column sums.
+std::int64_t workspace(const Call& c, int threads) {
+  return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 1, 0);
+}
+
+}  // namespace
 
 std::span<const Contract> contracts() {
   using enum Role;
@@ -14,8 +22,9 @@ std::span<const Contract> contracts() {
        .summary = "Divides each row by its root mean square.",
        .formula = "rstd = 1/sqrt(rowsum fma(x,x) / n + eps); y = RN(x*rstd)",
        .ensures = "reproducible: the same bits on every device, for any thread count and any batch around a row",
-       .edges = "A NaN in a row makes that row NaN (canonical); an infinity gives rstd +0, and NaN where it stood. With "
-                "eps = 0 a row of zeros has rstd = infinity and y = NaN. Subnormals are kept.",
+       .edges = "A NaN in a row makes that row NaN (canonical). An infinity, or a sum that overflows, gives rstd = +0, "
+                "and NaN where the infinity stood. With eps = 0 a row of zeros has rstd = infinity and y = NaN. "
+                "Subnormals are kept.",
        .non_claims = "No bound on the error.",
        .operands = {{"x", in, storage, {"rows", "cols"}, "the rows"},
                     {"y", out, storage, {"rows", "cols"}, "the rows, each with a mean square of about 1"},
@@ -25,10 +34,7 @@ std::span<const Contract> contracts() {
        .limits = {kColsLimit},
        .batch = "rows",
        .prepare = [](Call& call) { return call.scalars[0] = call.option(0).f, Status(); },
-       .workspace =
-           [](const Call& c, int threads) {
-             return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 1, 0);
-           },
+       .workspace = workspace,
        .cost = [](const Call& c) { return cost_by_roles(c, 3); }},
   };
   return all;

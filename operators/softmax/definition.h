@@ -18,7 +18,7 @@ struct Forward {
   template <class M> static TK_FN void row(M& m) {
     auto x = m.load(m.x);
     auto top = m.max([&](auto i) { return x[i]; });
-    auto e = x;  // written over x: the row is on chip once
+    auto e = m.make(m.y);
     auto total = m.sum([&](auto i) { return e.keep(i, exp_nonpositive(x[i] - top)); });
     auto q = 1.0f / total;
     m.store(m.y, [&](auto i) { return e[i] * q; });

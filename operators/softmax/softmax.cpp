@@ -22,7 +22,7 @@ std::span<const Contract> contracts() {
        .limits = {kColsLimit},
        .batch = "rows",
        .workspace = [](const Call& c, int threads) {
-         return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 1, 0);
+         return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 2, 0);
        },
        .cost = [](const Call& c) { return cost_by_roles(c, 16); }},
       {.name = "softmax.backward",
