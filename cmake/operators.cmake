@@ -12,6 +12,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(TOKITAI_FLAGS_avx512 -march=skylake-avx512 -maes -mprefer-vector-width=512 -DTK_WIDTH=16)
   set(TOKITAI_FLAGS_avx2 -march=haswell -maes -DTK_WIDTH=8)
 endif()
+set(TOKITAI_ONLY_ISAS "" CACHE STRING "Instruction sets to build the cpu kernels for; empty: all")
+if(TOKITAI_ONLY_ISAS)
+  set(TOKITAI_ISAS ${TOKITAI_ONLY_ISAS})
+endif()
 
 # Highway wants AES before it calls a target AVX2, which -march=haswell leaves out.
 function(tokitai_kernel_objects target source isa)

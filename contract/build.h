@@ -22,10 +22,12 @@ inline bool flag(const Option& o) { return o.i == 0 || o.i == 1; }
 inline constexpr std::int64_t kRowPadding = 192;
 constexpr std::int64_t row_buffer_bytes(std::int64_t cols) { return 4 * ((cols + 15) / 16 * 16 + kRowPadding); }
 
-// The row pattern's scratch: per thread the rows kept on chip and the column parameters; for each column sum a
-// row of partial results per 32 rows at the most, and one in the making per thread.
+// The row pattern's scratch: per thread its bookkeeping, the rows kept on chip and the column parameters; for each
+// column sum a row of partial results per 32 rows at the most, and one in the making per thread.
+inline constexpr std::int64_t kRowMachineBytes = 1024;
 constexpr std::int64_t row_workspace(std::int64_t rows, std::int64_t cols, int threads, int kept, int column_sums) {
-  return row_buffer_bytes(cols) * (std::int64_t{threads} * (kept + column_sums) + column_sums * ((rows + 31) / 32));
+  return std::int64_t{threads} * kRowMachineBytes +
+         row_buffer_bytes(cols) * (std::int64_t{threads} * (kept + column_sums) + column_sums * ((rows + 31) / 32));
 }
 
 // Bytes of one operand, counted once.

@@ -24,7 +24,8 @@ class ArgumentCheck : public ::testing::Test {
   // An address nobody may read: for sizes that no test can allocate.
   template <class T> T* nowhere(std::uintptr_t slot) { return reinterpret_cast<T*>((slot + 1) << 44); }
 
-  template <class Arguments> void expect_refused(const Arguments& arguments, std::initializer_list<std::string_view> words) {
+  template <class Arguments>
+  void expect_refused(const Arguments& arguments, std::initializer_list<std::string_view> words) {
     expect_call_refused(bind(arguments), words);
   }
   void expect_call_refused(const Call& call, std::initializer_list<std::string_view> words) {
@@ -33,7 +34,8 @@ class ArgumentCheck : public ::testing::Test {
       Call copy = call;
       const Status status = device->run(copy);
       EXPECT_EQ(status.code(), Code::invalid) << status.message();
-      for (std::string_view word : words) EXPECT_NE(status.message().find(word), std::string::npos) << word << " | " << status.message();
+      for (std::string_view word : words)
+        EXPECT_NE(status.message().find(word), std::string::npos) << word << " | " << status.message();
       EXPECT_TRUE(call.contract == nullptr || status.message().starts_with(call.contract->name)) << status.message();
       for (std::byte b : arena_) ASSERT_EQ(b, std::byte{0x5a}) << "written in spite of: " << status.message();
     }
@@ -48,16 +50,24 @@ class ArgumentCheck : public ::testing::Test {
   }
 
   LayernormForward layernorm() {
-    return {.x = matrix(at<f16>(0), 3, 5), .gamma = vector(at<f16>(1), 5), .beta = vector(at<f16>(2), 5),
-            .y = matrix(at<f16>(3), 3, 5), .mean = vector(at<float>(4), 3), .rstd = vector(at<float>(5), 3)};
+    return {.x = matrix(at<f16>(0), 3, 5),
+            .gamma = vector(at<f16>(1), 5),
+            .beta = vector(at<f16>(2), 5),
+            .y = matrix(at<f16>(3), 3, 5),
+            .mean = vector(at<float>(4), 3),
+            .rstd = vector(at<float>(5), 3)};
   }
   CrossEntropyForwardBackward cross_entropy() {
-    return {.logits = matrix(at<f16>(0), 3, 5), .labels = vector(at<std::int32_t>(1), 3), .loss = vector(at<float>(2), 3),
+    return {.logits = matrix(at<f16>(0), 3, 5),
+            .labels = vector(at<std::int32_t>(1), 3),
+            .loss = vector(at<float>(2), 3),
             .grad = matrix(at<f16>(3), 3, 5)};
   }
   AdamwTensor tensor(std::size_t first_slot, std::int64_t n) {
-    return {.theta = vector(at<f16>(first_slot), n), .m = vector(at<float>(first_slot + 1), n),
-            .v = vector(at<float>(first_slot + 2), n), .grad = vector(at<f16>(first_slot + 3), n)};
+    return {.theta = vector(at<f16>(first_slot), n),
+            .m = vector(at<float>(first_slot + 1), n),
+            .v = vector(at<float>(first_slot + 2), n),
+            .grad = vector(at<f16>(first_slot + 3), n)};
   }
 
   Device cpu_ = open("cpu", {.threads = 2}).value();
@@ -105,9 +115,12 @@ TEST_F(ArgumentCheck, RefusesATypeTheOperandCannotHave) {
   c = cross_entropy();
   c.count = vector(at<std::int32_t>(6), 1);
   expect_refused(c, {"count has type i32", "must be i64"});
-  expect_refused(GemmForward{.a = matrix(at<f16>(0), 2, 3), .b = matrix(at<f16>(1), 3, 4), .c = matrix(at<bf16>(2), 2, 4)},
-                 {"c has type bf16", "f32 or f16"});
-  expect_refused(EmbeddingBackward{.dy = matrix(at<f16>(0), 2, 3), .index = vector(at<std::int64_t>(1), 2), .accumulate = true,
+  expect_refused(
+      GemmForward{.a = matrix(at<f16>(0), 2, 3), .b = matrix(at<f16>(1), 3, 4), .c = matrix(at<bf16>(2), 2, 4)},
+      {"c has type bf16", "f32 or f16"});
+  expect_refused(EmbeddingBackward{.dy = matrix(at<f16>(0), 2, 3),
+                                   .index = vector(at<std::int64_t>(1), 2),
+                                   .accumulate = true,
                                    .dweight = matrix(at<f16>(2), 4, 3)},
                  {"dweight has type f16", "accumulate", "f32"});
 }
@@ -131,13 +144,14 @@ TEST_F(ArgumentCheck, RefusesShapesThatDisagree) {
   a = layernorm();
   a.y = matrix(at<f16>(3), 4, 5);
   expect_refused(a, {"y has shape [4, 5]", "rows is 3", "x [3, 5]"});
-  expect_refused(GemmForward{.a = matrix(at<f16>(0), 2, 3), .b = matrix(at<f16>(1), 4, 4), .c = matrix(at<f16>(2), 2, 4)},
-                 {"b has shape [4, 4]", "k is 3", "a [2, 3]"});
+  expect_refused(
+      GemmForward{.a = matrix(at<f16>(0), 2, 3), .b = matrix(at<f16>(1), 4, 4), .c = matrix(at<f16>(2), 2, 4)},
+      {"b has shape [4, 4]", "k is 3", "a [2, 3]"});
   auto c = cross_entropy();
   c.mean_loss = vector(at<float>(6), 2);
   expect_refused(c, {"mean_loss has shape [2]", "must be [1]"});
-  Call call = bind(EmbeddingBackward{.dy = matrix(at<f16>(0), 2, 3), .index = vector(at<std::int64_t>(1), 2),
-                                     .dweight = matrix(at<f16>(2), 4, 3)});
+  Call call = bind(EmbeddingBackward{
+      .dy = matrix(at<f16>(0), 2, 3), .index = vector(at<std::int64_t>(1), 2), .dweight = matrix(at<f16>(2), 4, 3)});
   call.options[static_cast<std::size_t>(call.contract->option_index("vocab"))] = option_integer(5);
   expect_call_refused(call, {"dweight has shape [4, 3]", "option vocab is 5"});
 }
@@ -178,7 +192,8 @@ TEST_F(ArgumentCheck, RefusesSizesThatOverflow) {
   std::vector<AdamwTensor> list(5);
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::int64_t n = (std::int64_t{1} << 61) - 1;
-    list[i] = {vector(nowhere<f16>(i), n), vector(nowhere<float>(i), n), vector(nowhere<float>(i), n), vector(nowhere<const f16>(i), n)};
+    list[i] = {vector(nowhere<f16>(i), n), vector(nowhere<float>(i), n), vector(nowhere<float>(i), n),
+               vector(nowhere<const f16>(i), n)};
   }
   expect_refused(AdamwStep{.tensors = list}, {"2^63 elements"});
 }
@@ -276,7 +291,9 @@ TEST_F(ArgumentCheck, RefusesAListWithNothingInIt) {
 }
 
 TEST_F(ArgumentCheck, AcceptsAnEmptyTensorInsideAList) {
-  const AdamwTensor none = {.theta = vector<f16>(nullptr, 0), .m = vector<float>(nullptr, 0), .v = vector<float>(nullptr, 0),
+  const AdamwTensor none = {.theta = vector<f16>(nullptr, 0),
+                            .m = vector<float>(nullptr, 0),
+                            .v = vector<float>(nullptr, 0),
                             .grad = vector<const f16>(nullptr, 0)};
   const AdamwTensor list[] = {tensor(0, 5), none, tensor(4, 3)};
   expect_accepted(AdamwStep{.tensors = list});
@@ -288,7 +305,8 @@ TEST_F(ArgumentCheck, NamesTheListIndexOfAMismatch) {
   expect_refused(AdamwStep{.tensors = list}, {"grad[list index 1] has shape [4]", "n is 3", "theta [3]"});
   list[1] = tensor(4, 3);
   list[1].theta = vector(at<bf16>(4), 3);
-  expect_refused(AdamwStep{.tensors = list}, {"theta[list index 1] has type bf16", "must be f16, as theta[list index 0] is"});
+  expect_refused(AdamwStep{.tensors = list},
+                 {"theta[list index 1] has type bf16", "must be f16, as theta[list index 0] is"});
   list[1] = tensor(4, 3);
   list[1].v = {};
   expect_refused(AdamwStep{.tensors = list}, {"v[list index 1] is missing"});

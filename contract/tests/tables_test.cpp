@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "contract/build.h"
 #include "contract/contract.h"
 #include "operators/adamw/definition.h"
 #include "operators/cross_entropy/definition.h"
@@ -19,8 +20,10 @@ namespace {
 
 TEST(Contracts, AreTheElevenOperatorsOfTheDocumentation) {
   const std::vector<std::string_view> expected = {
-      "adamw.step",       "layernorm.forward",  "layernorm.backward", "softmax.forward", "softmax.backward", "cross_entropy.forward_backward",
-      "embedding.forward", "embedding.backward", "gemm.forward",       "gemm.grad_a",     "gemm.grad_b"};
+      "adamw.step",        "layernorm.forward",  "layernorm.backward",
+      "softmax.forward",   "softmax.backward",   "cross_entropy.forward_backward",
+      "embedding.forward", "embedding.backward", "gemm.forward",
+      "gemm.grad_a",       "gemm.grad_b"};
   std::vector<std::string_view> found;
   for (const Contract* contract : contracts()) found.push_back(contract->name);
   EXPECT_EQ(found, expected);
@@ -32,7 +35,8 @@ TEST(Contracts, HaveCompleteTexts) {
     SCOPED_TRACE(c->name);
     for (std::string_view text : {c->name, c->summary, c->formula, c->ensures, c->edges, c->non_claims, c->batch})
       EXPECT_FALSE(text.empty());
-    for (const OperandSpec& operand : c->operands) EXPECT_TRUE(!operand.name.empty() && !operand.text.empty()) << operand.name;
+    for (const OperandSpec& operand : c->operands)
+      EXPECT_TRUE(!operand.name.empty() && !operand.text.empty()) << operand.name;
     for (const OptionSpec& option : c->options)
       EXPECT_TRUE(!option.name.empty() && !option.text.empty() && !option.range.empty()) << option.name;
     EXPECT_NE(c->workspace, nullptr);
@@ -198,9 +202,9 @@ TEST(Cost, CountsEachInputReadOnceAndEachOutputWrittenOnce) {
   }
 }
 
-// What a thread holds beyond the formula: its machine (176 bytes, in whole cache lines) and the rounding of each
-// buffer to whole cache lines.
-constexpr std::int64_t kBeyondTheFormula = 192 + 64;
+// What a thread holds beyond the formula: its machine (some 210 bytes, in whole cache lines) and the rounding of
+// each buffer to whole cache lines.
+constexpr std::int64_t kBeyondTheFormula = 256 + 64;
 
 TEST(Workspace, BoundsTheScratchOfACall) {
   const char* lines[] = {
@@ -231,11 +235,12 @@ TEST(Workspace, BoundsTheScratchOfACall) {
 }
 
 TEST(Workspace, OfARowOperatorWithoutColumnSumsIsAFewRowsPerThread) {
-  for (const char* name : {"layernorm.forward", "softmax.forward", "softmax.backward", "cross_entropy.forward_backward"}) {
+  for (const char* name :
+       {"layernorm.forward", "softmax.forward", "softmax.backward", "cross_entropy.forward_backward"}) {
     SCOPED_TRACE(name);
     const Checked c = checked(testing::parse_problems(std::string(name) + " rows=2000 cols=100").value()[0]);
-    const std::int64_t row_bytes = 4 * (112 + 64);
-    EXPECT_LE(c.call.contract->workspace(c.call, 2), 2 * (3 * row_bytes + 2000 / 8));
+    const std::int64_t partial_sums = 4 * ((2000 + 31) / 32);  // of the mean loss
+    EXPECT_LE(c.call.contract->workspace(c.call, 2), 2 * (3 * row_buffer_bytes(100) + partial_sums));
   }
 }
 

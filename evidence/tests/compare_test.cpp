@@ -79,7 +79,8 @@ TEST(Compare, ReportsTheFirstAndCountsAll) {
 TEST(Compare, LooksAtTheElementsOfPaddedRowsOnly) {
   std::vector<float> a(3 * 8, -1), b(3 * 6, -2);
   for (int r = 0; r < 3; ++r)
-    for (int c = 0; c < 5; ++c) a[static_cast<std::size_t>(r * 8 + c)] = b[static_cast<std::size_t>(r * 6 + c)] = static_cast<float>(r * 5 + c);
+    for (int c = 0; c < 5; ++c)
+      a[static_cast<std::size_t>(r * 8 + c)] = b[static_cast<std::size_t>(r * 6 + c)] = static_cast<float>(r * 5 + c);
   const View x = matrix(a.data(), 3, 5, 8), y = matrix(b.data(), 3, 5, 6);
   EXPECT_EQ(compare(x, y).compared, 15);
   EXPECT_EQ(compare(x, y).differing, 0);

@@ -13,7 +13,7 @@
 namespace tokitai::evidence {
 namespace {
 
-// The reference with a fault: `before` may change the call, `after` what was written.
+// The reference with a fault in what it wrote.
 class FaultyMachine : public Machine {
  public:
   using Fault = std::function<void(const Call&)>;
@@ -44,7 +44,8 @@ class IdleMachine : public Machine {
 
 std::vector<testing::Problem> problems(std::string_view line) { return testing::parse_problems(line).value(); }
 
-OperatorResult verify_with(std::string_view line, std::shared_ptr<Machine> machine, bool cut = false, bool hostile = false) {
+OperatorResult verify_with(std::string_view line, std::shared_ptr<Machine> machine, bool cut = false,
+                           bool hostile = false) {
   return verify(problems(line), {{"test", Device("test", std::move(machine)), cut, hostile}}, {}).summary;
 }
 OperatorResult verify_fault(std::string_view line, FaultyMachine::Fault fault, bool cut = false) {
@@ -58,17 +59,22 @@ void for_outputs(const Call& call, const std::function<void(const View&)>& visit
   };
   if (call.contract->list)
     for (const Operands& operands : call.list) set(operands);
-  else set(call.operands);
+  else
+    set(call.operands);
 }
 const View& last_output(const Call& call) { return call.operand(static_cast<int>(call.contract->operands.size()) - 1); }
 
-constexpr const char* kSmallProblems[] = {
-    "adamw.step n=5+9 t=1",          "layernorm.forward rows=3 cols=5",
-    "layernorm.backward rows=3 cols=5", "softmax.forward rows=3 cols=5",
-    "softmax.backward rows=3 cols=5",   "cross_entropy.forward_backward rows=3 cols=5 master=yes",
-    "embedding.forward queries=3 dim=5 vocab=4", "embedding.backward queries=3 dim=5 vocab=4",
-    "gemm.forward m=3 n=4 k=5",      "gemm.grad_a m=3 n=4 k=5",
-    "gemm.grad_b m=3 n=4 k=5"};
+constexpr const char* kSmallProblems[] = {"adamw.step n=5+9 t=1",
+                                          "layernorm.forward rows=3 cols=5",
+                                          "layernorm.backward rows=3 cols=5",
+                                          "softmax.forward rows=3 cols=5",
+                                          "softmax.backward rows=3 cols=5",
+                                          "cross_entropy.forward_backward rows=3 cols=5 master=yes",
+                                          "embedding.forward queries=3 dim=5 vocab=4",
+                                          "embedding.backward queries=3 dim=5 vocab=4",
+                                          "gemm.forward m=3 n=4 k=5",
+                                          "gemm.grad_a m=3 n=4 k=5",
+                                          "gemm.grad_b m=3 n=4 k=5"};
 
 TEST(Verify, FindsTheReferenceEqualToItself) {
   for (const char* line : kSmallProblems) {
@@ -124,8 +130,9 @@ TEST(Verify, SeesADeviceThatWritesNothing) {
 }
 
 TEST(Verify, SeesWrittenPadding) {
-  for (const char* line : {"softmax.forward rows=3 cols=5 pad=2", "gemm.forward m=3 n=5 k=4 pad=2", "embedding.forward queries=3 dim=5 vocab=4 pad=2",
-                           "cross_entropy.forward_backward rows=3 cols=5 pad=2"}) {
+  for (const char* line :
+       {"softmax.forward rows=3 cols=5 pad=2", "gemm.forward m=3 n=5 k=4 pad=2",
+        "embedding.forward queries=3 dim=5 vocab=4 pad=2", "cross_entropy.forward_backward rows=3 cols=5 pad=2"}) {
     const OperatorResult r = verify_fault(line, [](const Call& call) {
       for_outputs(call, [](const View& view) {
         if (view.rank == 2) static_cast<std::uint16_t*>(view.data)[view.row_stride + view.cols()] = 0;
@@ -201,11 +208,12 @@ TEST(Verify, AddsUpOverProblemsAndOperators) {
   for (const testing::Problem& problem : problems("gemm.forward m=2 n=3 k=4")) all.push_back(problem);
   const auto wrong = [](const Call& call) { static_cast<std::uint16_t*>(last_output(call).data)[0] ^= 1; };
   std::size_t announced = 0;
-  const VerifyResult r = verify(all, {{"right", open("reference").value()}, {"wrong", Device("wrong", std::make_shared<FaultyMachine>(wrong))}},
-                                [&](const testing::Problem&, std::size_t done, std::size_t of) {
-                                  EXPECT_EQ(done, announced++);
-                                  EXPECT_EQ(of, 3u);
-                                });
+  const VerifyResult r = verify(
+      all, {{"right", open("reference").value()}, {"wrong", Device("wrong", std::make_shared<FaultyMachine>(wrong))}},
+      [&](const testing::Problem&, std::size_t done, std::size_t of) {
+        EXPECT_EQ(done, announced++);
+        EXPECT_EQ(of, 3u);
+      });
   EXPECT_EQ(announced, 3u);
   EXPECT_EQ(r.variants, (std::vector<std::string>{"right", "wrong"}));
   ASSERT_EQ(r.operators.size(), 2u);

@@ -6,6 +6,17 @@
 
 namespace tokitai::cpu::TK_ISA {
 
+// Four values, one from each of four neighbouring registers.
+struct Quad {
+#if defined(__AVX2__)
+  __m128 v;
+  friend TK_FN Quad operator+(Quad a, Quad b) { return {_mm_add_ps(a.v, b.v)}; }
+  friend TK_FN Quad maximum(Quad a, Quad b) { return {_mm_max_ps(a.v, b.v)}; }
+#else
+  float v[4];
+#endif
+};
+
 // Scalar tree over a power of two of values, in place.
 template <class Term> TK_FN float pair_tree(float* values, int count) {
   for (; count > 1; count /= 2)
@@ -13,46 +24,59 @@ template <class Term> TK_FN float pair_tree(float* values, int count) {
   return values[0];
 }
 
-// out[j] = the pair tree of register j.
-template <class Term> TK_FN void fold4(const Lanes (&a)[4], float* out) {
-#if HWY_TARGET == HWY_AVX2
-  const auto pairs = [](Lanes x, Lanes y) {  // per 128 bits: x01 x23 y01 y23
-    return Term::join(Lanes(hn::Vec<FloatTag>{_mm256_shuffle_ps(x.v.raw, y.v.raw, 0x88)}),
-                      Lanes(hn::Vec<FloatTag>{_mm256_shuffle_ps(x.v.raw, y.v.raw, 0xdd)}));
-  };
-  const Lanes quads = pairs(pairs(a[0], a[1]), pairs(a[2], a[3]));  // low half: lanes 0-3 of each, high: 4-7
-  const __m256 swapped = _mm256_permute2f128_ps(quads.v.raw, quads.v.raw, 1);
-  const Lanes whole = Term::join(quads, Lanes(hn::Vec<FloatTag>{swapped}));
-  _mm_storeu_ps(out, _mm256_castps256_ps128(whole.v.raw));
-#elif HWY_TARGET == HWY_AVX3
-  const auto pairs = [](Lanes x, Lanes y) {
-    return Term::join(Lanes(hn::Vec<FloatTag>{_mm512_shuffle_ps(x.v.raw, y.v.raw, 0x88)}),
-                      Lanes(hn::Vec<FloatTag>{_mm512_shuffle_ps(x.v.raw, y.v.raw, 0xdd)}));
-  };
-  const Lanes quads = pairs(pairs(a[0], a[1]), pairs(a[2], a[3]));  // 128-bit part p: lanes 4p..4p+3 of each
-  const __m512 odd = _mm512_shuffle_f32x4(quads.v.raw, quads.v.raw, 0xb1);
-  const Lanes eights = Term::join(quads, Lanes(hn::Vec<FloatTag>{odd}));
-  const __m512 upper = _mm512_shuffle_f32x4(eights.v.raw, eights.v.raw, 0x4e);
-  const Lanes whole = Term::join(eights, Lanes(hn::Vec<FloatTag>{upper}));
-  _mm_storeu_ps(out, _mm512_castps512_ps128(whole.v.raw));
+#if defined(__AVX2__)
+// Per 128 bits: x01 x23 y01 y23.
+template <class Term> TK_FN Quad pairs(Quad x, Quad y) {
+  return Term::join(Quad{_mm_shuffle_ps(x.v, y.v, 0x88)}, Quad{_mm_shuffle_ps(x.v, y.v, 0xdd)});
+}
+template <class Term> TK_FN Lanes pairs(Lanes x, Lanes y) {
+#if HWY_TARGET == HWY_AVX3
+  const auto even = _mm512_shuffle_ps(x.v.raw, y.v.raw, 0x88), odd = _mm512_shuffle_ps(x.v.raw, y.v.raw, 0xdd);
 #else
+  const auto even = _mm256_shuffle_ps(x.v.raw, y.v.raw, 0x88), odd = _mm256_shuffle_ps(x.v.raw, y.v.raw, 0xdd);
+#endif
+  return Term::join(Lanes(hn::Vec<FloatTag>{even}), Lanes(hn::Vec<FloatTag>{odd}));
+}
+#endif
+
+// The pair tree of each of four registers.
+template <class Term> TK_FN Quad fold4(const Lanes (&a)[4]) {
+#if defined(__AVX2__)
+  // 128-bit part p of `quads` holds lanes 4p..4p+3 of each register.
+  const Lanes quads = pairs<Term>(pairs<Term>(a[0], a[1]), pairs<Term>(a[2], a[3]));
+#if HWY_TARGET == HWY_AVX3
+  const __m512 v = quads.v.raw;
+  const Quad low = Term::join(Quad{_mm512_castps512_ps128(v)}, Quad{_mm512_extractf32x4_ps(v, 1)});
+  return Term::join(low, Term::join(Quad{_mm512_extractf32x4_ps(v, 2)}, Quad{_mm512_extractf32x4_ps(v, 3)}));
+#else
+  return Term::join(Quad{_mm256_castps256_ps128(quads.v.raw)}, Quad{_mm256_extractf128_ps(quads.v.raw, 1)});
+#endif
+#else
+  Quad folded;
   alignas(64) float values[kWidth];
   for (int j = 0; j < 4; ++j) {
     hn::Store(a[j].v, FloatTag(), values);
-    out[j] = pair_tree<Term>(values, kWidth);
+    folded.v[j] = pair_tree<Term>(values, kWidth);
   }
+  return folded;
 #endif
 }
 
-// The tree over what folding a block's registers left: one value per register.
-template <class Term> TK_FN float fold_all(float (&values)[kLanes / kWidth]) {
-  int count = kLanes / kWidth;
-  if constexpr (kLanes / kWidth == 4 * kWidth) {  // 32 values with AVX2: four registers again
-    const Lanes a[4] = {load(values), load(values + kWidth), load(values + 2 * kWidth), load(values + 3 * kWidth)};
-    fold4<Term>(a, values);
-    count /= kWidth;
-  }
-  return pair_tree<Term>(values, count);
+// The tree over what folding a block's registers left.
+inline constexpr int kQuads = kLanes / (4 * kWidth);
+template <class Term> TK_FN float fold_all(const Quad (&q)[kQuads]) {
+#if defined(__AVX2__)
+  const auto four = [&](int i) { return pairs<Term>(pairs<Term>(q[i], q[i + 1]), pairs<Term>(q[i + 2], q[i + 3])); };
+  Quad last = four(0);  // the four values that are left, or the first four of eight
+  if constexpr (kQuads == 8) last = pairs<Term>(last, four(4));
+  last = pairs<Term>(last, last);
+  return _mm_cvtss_f32(pairs<Term>(last, last).v);
+#else
+  float values[kLanes / kWidth];
+  for (int i = 0; i < kQuads; ++i)
+    for (int j = 0; j < 4; ++j) values[4 * i + j] = q[i].v[j];
+  return pair_tree<Term>(values, kLanes / kWidth);
+#endif
 }
 
 }  // namespace tokitai::cpu::TK_ISA

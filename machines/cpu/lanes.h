@@ -92,7 +92,6 @@ struct Lanes {
   friend TK_FN Lanes canonical(Lanes a) { return select(is_nan(a), from_bits(LaneBits(kCanonicalNan)), a); }
 };
 TK_FN Lanes from_bits(LaneBits u) { return hn::BitCast(FloatTag(), u.v); }
-TK_FN Lanes select(Mask m, float yes, float no) { return select(m, Lanes(yes), Lanes(no)); }
 
 // The first `count` lanes.
 TK_FN Mask first_lanes(std::int64_t count) { return {hn::FirstN(FloatTag(), static_cast<std::size_t>(count))}; }

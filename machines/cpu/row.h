@@ -39,13 +39,14 @@ template <class D, Type S> struct RowMachine : D::Names {
   std::array<bool, kMaxOperands> columns_loaded{};
   std::array<float*, kMaxOperands> column_chain{};  // the chains of 32 rows in the making
   std::array<bool, kMaxOperands> streamed{};
-  // The next row of what this one loaded, fetched line by line while this one is worked on: without it memory
-  // idles during the reductions, and the processor during the loads (a third of the time on one core).
+  // The next row of what this one loaded, fetched line by line while this one is stored: reads and writes then
+  // share the memory as in a copy.
   struct Ahead {
     const std::byte* line = nullptr;
     const std::byte* end = nullptr;
   };
-  mutable Ahead ahead[2];
+  mutable std::array<Ahead, 2> ahead{};
+  std::size_t loaded = 0;  // operands loaded for this row; a third is left to the hardware
 
   RowMachine(const Call& c, void* scratch) : call(c), n(c.operand(0).cols()), free_buffer(static_cast<float*>(scratch)) {
     for (std::size_t i = 0; i < kMaxOperands; ++i) streamed[i] = worth_streaming(call.operands[i]);
@@ -85,15 +86,14 @@ template <class D, Type S> struct RowMachine : D::Names {
     widen_row(from, p);
     const bool last = row + 1 == v.shape[0];
     const auto* next = reinterpret_cast<const std::byte*>(from + v.row_stride);
-    ahead[I % 2] = last ? Ahead{} : Ahead{next, next + n * static_cast<std::int64_t>(sizeof(Element))};
+    if (loaded < ahead.size()) ahead[loaded++] = last ? Ahead{} : Ahead{next, next + n * static_cast<std::int64_t>(sizeof(Element))};
     return {p};
   }
+  // As many lines of each as four registers of elements fill.
   TK_FN void fetch_ahead() const {
-    for (Ahead& a : ahead) {
-      if (a.line >= a.end) continue;
-      __builtin_prefetch(a.line);
-      a.line += 64;
-    }
+    for (Ahead& a : ahead)
+      for (std::int64_t bytes = 4 * kWidth * static_cast<std::int64_t>(sizeof(Element)); a.line < a.end && bytes > 0; bytes -= 64, a.line += 64)
+        __builtin_prefetch(a.line, 0, 2);
   }
   // A row on chip that is not loaded but made; it borrows the buffer of an output, which needs none.
   template <int I> TK_FN Values make(Storage<I>) { return {take(I)}; }
@@ -108,8 +108,7 @@ template <class D, Type S> struct RowMachine : D::Names {
   template <class... Term> TK_FN void block_values(std::int64_t block, float* out, const Term&... term) const {
     constexpr int kTerms = sizeof...(Term);
     constexpr int kStep = 4 * kWidth;
-    constexpr int kFolded = kLanes / kWidth;
-    alignas(64) float folded[kTerms][kFolded];
+    Quad folded[kTerms][kQuads];
     const std::int64_t length = std::min<std::int64_t>(kBlock, n - block);
     for (int lane = 0; lane < kLanes; lane += kStep) {
       Lanes acc[kTerms][4];
@@ -118,7 +117,6 @@ template <class D, Type S> struct RowMachine : D::Names {
       // Chunks in which all four registers are inside the row; only the next one can be cut by its end.
       const std::int64_t whole = length < lane + kStep ? 0 : std::min<std::int64_t>(kChunks, (length - lane - kStep) / kLanes + 1);
       for (std::int64_t chunk = 0; chunk < whole; ++chunk) {
-        fetch_ahead();
         for (int u = 0; u < 4; ++u) {
           const Span i{block + chunk * kLanes + lane + u * kWidth};
           t = 0;
@@ -138,7 +136,7 @@ template <class D, Type S> struct RowMachine : D::Names {
         }
       }
       t = 0;
-      ((fold4<Term>(acc[t], folded[t] + lane / kWidth), ++t), ...);
+      ((folded[t][lane / kStep] = fold4<Term>(acc[t]), ++t), ...);
     }
     int t = 0;
     ((out[t] = fold_all<Term>(folded[t]), ++t), ...);
@@ -161,43 +159,55 @@ template <class D, Type S> struct RowMachine : D::Names {
   template <class F> TK_FN float max(F f) const { return reduce(Max{f}).first; }
 
   TK_FN float pick(Values x, std::int64_t j) const { return j >= 0 && j < n ? x.p[j] : 0.0f; }
-  TK_FN Mask at(Span i, std::int64_t j) const { return lane_is(j - i.at); }
 
-  template <int I, class F> TK_FN void store(Storage<I>, F f) const {
+  template <int I, class F> TK_FN void store(Storage<I> out, F f) const { store_but(out, -1, f, f); }
+  // Everywhere f, in column j g: only the four registers around the column ask which it is.
+  template <int I, class F, class G> TK_FN void store_but(Storage<I>, std::int64_t j, G g, F f) const {
+    const auto either = [&](Span i) { return select(lane_is(j - i.at), Lanes(g(i)), Lanes(f(i))); };
+    if (streamed[I]) store_as<I, true>(j, either, f);
+    else store_as<I, false>(j, either, f);
+  }
+  template <int I, bool stream, class F, class E> TK_FN void store_as(std::int64_t j, E either, F f) const {
     const View& v = call.operand(I);
     Element* to = static_cast<Element*>(v.data) + row * v.row_stride;
     const std::int64_t end = n;
     std::int64_t i = 0;
-    if (streamed[I]) {
+    if constexpr (stream) {
       constexpr std::uintptr_t kAlignment = kWidth * sizeof(Element);
       const std::uintptr_t over = reinterpret_cast<std::uintptr_t>(to) % kAlignment;
       const auto head = static_cast<std::int64_t>((kAlignment - over) % kAlignment / sizeof(Element));
       if (head > 0) {
         i = std::min(head, end);
-        write_first<S>(to, Memory<S>::narrow(f(Span{0})), i);
+        write_first<S>(to, Memory<S>::narrow(either(Span{0})), i);
       }
-      i = whole_registers(i, end, [&](std::int64_t at) { Memory<S>::stream(to + at, Memory<S>::narrow(f(Span{at}))); });
-    } else {
-      i = whole_registers(i, end, [&](std::int64_t at) { Memory<S>::write(to + at, Memory<S>::narrow(f(Span{at}))); });
     }
-    if (i < end) write_first<S>(to + i, Memory<S>::narrow(f(Span{i})), end - i);
-  }
-  // Four registers a turn: the loop's own instructions were a tenth of the time.
-  template <class F> static TK_FN std::int64_t whole_registers(std::int64_t i, std::int64_t end, F step) {
-    for (; i + 4 * kWidth <= end; i += 4 * kWidth)
-      for (int u = 0; u < 4; ++u) step(i + u * kWidth);
-    for (; i + kWidth <= end; i += kWidth) step(i);
-    return i;
+    const auto put_register = [&](std::int64_t at, Lanes value) {
+      if constexpr (stream) Memory<S>::stream(to + at, Memory<S>::narrow(value));
+      else Memory<S>::write(to + at, Memory<S>::narrow(value));
+    };
+    // Four registers a turn: the loop's own instructions were a tenth of the time.
+    for (; i + 4 * kWidth <= end; i += 4 * kWidth) {
+      if constexpr (stream) fetch_ahead();
+      if (static_cast<std::uint64_t>(j - i) < 4 * kWidth) {
+        for (int u = 0; u < 4; ++u) put_register(i + u * kWidth, either(Span{i + u * kWidth}));
+        continue;
+      }
+      for (int u = 0; u < 4; ++u) put_register(i + u * kWidth, f(Span{i + u * kWidth}));
+    }
+    for (; i + kWidth <= end; i += kWidth) put_register(i, either(Span{i}));
+    if (i < end) write_first<S>(to + i, Memory<S>::narrow(either(Span{i})), end - i);
   }
   template <int I> TK_FN void put(Single<I>, float v) const { static_cast<float*>(call.operand(I).data)[row] = canonical(v); }
 
-  template <class O, class F> TK_FN void column_sum(O, F f) { chain_columns(O::index, Sum{f}); }
-  template <class O, class F> TK_FN void column_sum_fma(O, F f) { chain_columns(O::index, SumFma{f}); }
-  template <class Term> TK_FN void chain_columns(int operand, const Term& term) {
-    float* chain = column_chain[static_cast<std::size_t>(operand)];
+  // Sums over rows, for two outputs in one pass over the columns.
+  template <class A, class TermA, class B, class TermB>
+  TK_FN void column_sums(A, const TermA& term_a, B, const TermB& term_b) {
+    float *a = column_chain[A::index], *b = column_chain[B::index];
     const std::int64_t end = n;
-    for (std::int64_t i = 0; i < end; i += kWidth)
-      cpu::TK_ISA::store(chain + i, term.step(cpu::TK_ISA::load(chain + i), Span{i}));
+    for (std::int64_t i = 0; i < end; i += kWidth) {
+      cpu::TK_ISA::store(a + i, term_a.step(cpu::TK_ISA::load(a + i), Span{i}));
+      cpu::TK_ISA::store(b + i, term_b.step(cpu::TK_ISA::load(b + i), Span{i}));
+    }
   }
 
   // After every row.

@@ -53,7 +53,10 @@ struct ColumnSums {
 
 template <class D, Type S>
 __attribute__((flatten)) void run_unit(RowMachine<D, S>& m, std::int64_t begin, std::int64_t end) {
-  for (m.row = begin; m.row < end; ++m.row) D::row(m);
+  for (m.row = begin; m.row < end; ++m.row) {
+    m.loaded = 0;
+    D::row(m);
+  }
 }
 
 // A unit of 32 rows is one chain; one of 1024 rows is a chain of 32 of them, the inner ones in `chains`.
@@ -94,11 +97,11 @@ template <class D, Type S> Answer run_row(const Call& call, Pool& pool) {
   // column parameters are converted once per thread. Every buffer exists before anything is written.
   const std::int64_t shared = row_buffer_bytes(n) * sums.count * ((rows + 31) / 32);
   const auto bytes = static_cast<std::size_t>(call.contract->workspace(call, 1) - shared);
-  constexpr std::size_t kMachineBytes = (sizeof(Machine) + 63) / 64 * 64;
+  static_assert(sizeof(Machine) <= kRowMachineBytes);
   for (int worker = 0; worker < pool.threads(); ++worker) {
-    auto* scratch = static_cast<std::byte*>(pool.scratch(worker).reserve(kMachineBytes + bytes));
+    auto* scratch = static_cast<std::byte*>(pool.scratch(worker).reserve(bytes));
     if (scratch == nullptr) return {Answer::out_of_memory};
-    new (scratch) Machine(call, scratch + kMachineBytes + sums.count * sums.stride * 4);
+    new (scratch) Machine(call, scratch + kRowMachineBytes + sums.count * sums.stride * 4);
   }
   const auto machine = [&](int worker) { return static_cast<Machine*>(pool.scratch(worker).data()); };
 
@@ -106,7 +109,7 @@ template <class D, Type S> Answer run_row(const Call& call, Pool& pool) {
     Machine* m = machine(worker);
     const std::int64_t begin = unit * rows_per_unit, end = std::min(rows, begin + rows_per_unit);
     if (sums.count == 0) return run_unit(*m, begin, end);
-    auto* chains = reinterpret_cast<float*>(reinterpret_cast<std::byte*>(m) + kMachineBytes);
+    auto* chains = reinterpret_cast<float*>(reinterpret_cast<std::byte*>(m) + kRowMachineBytes);
     run_unit_with_sums(*m, sums, chains, unit, begin, end, rows_per_unit);
   });
   if (sums.count > 0) {

@@ -157,12 +157,33 @@ template <Type S> struct RowSum {
   }
 #endif
 
-  // Columns [begin, end) of one row of the table from its occurrences.
-  TK_FN void columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t begin, std::int64_t end) const {
+  // f16 to f16, nothing to add: +0, or the one gradient with its zeros made +0; `next` is read soon.
+  TK_FN std::int64_t copied_columns(const std::int64_t* rows, std::int64_t terms, const std::int64_t* next, std::int64_t v,
+                                    std::int64_t c, std::int64_t end) const {
+    if (dweight.type != S) return c;
+    auto* to = static_cast<Element*>(dweight.data) + v * dweight.row_stride;
+    const bool aligned = streamed && reinterpret_cast<std::uintptr_t>(to + c) % (kWidth * sizeof(Element)) == 0;
+    const auto loop = [&](auto write) {
+      for (; c + 4 * kWidth <= end; c += 4 * kWidth) {
+        if (terms == 1 && next != nullptr) fetch(*next, c, 4 * kWidth);
+        for (int u = 0; u < 4; ++u) {
+          const std::int64_t at = c + u * kWidth;
+          write(to + at, Memory<S>::narrow(terms == 0 ? Lanes(0.0f) : Lanes(0.0f) + Memory<S>::widen(in(rows[0], at))));
+        }
+      }
+    };
+    if (aligned) loop([](Element* p, typename Memory<S>::Packed x) { Memory<S>::stream(p, x); });
+    else loop([](Element* p, typename Memory<S>::Packed x) { Memory<S>::write(p, x); });
+    return c;
+  }
+
+  // Columns [begin, end) of one row of the table from its occurrences; `next` are the occurrences after them.
+  TK_FN void columns(const std::int64_t* rows, std::int64_t terms, const std::int64_t* next, std::int64_t v,
+                     std::int64_t begin, std::int64_t end) const {
     std::int64_t c = begin;
     if constexpr (S == Type::f16) {
-      if (terms <= 1) {  // nothing to add: +0, or the one gradient with its zeros made +0
-        for (; c < end; c += kWidth) {
+      if (terms <= 1) {
+        for (c = copied_columns(rows, terms, next, v, c, end); c < end; c += kWidth) {
           const std::int64_t count = std::min<std::int64_t>(kWidth, end - c);
           finish(v, c, count, terms == 0 ? Lanes(0.0f) : Lanes(0.0f) + read(rows[0], c, count));
         }
@@ -170,7 +191,10 @@ template <Type S> struct RowSum {
       }
 #if defined(__AVX2__)
       if (terms < kHeavy) {
-        for (; c + 4 * kWidth <= end; c += 4 * kWidth) double_columns<4>(rows, terms, v, c);
+        for (; c + 4 * kWidth <= end; c += 4 * kWidth) {
+          for (int k = 0; k < 2 && next != nullptr; ++k) fetch(next[k], c, 4 * kWidth);
+          double_columns<4>(rows, terms, v, c);
+        }
         for (; c + kWidth <= end; c += kWidth) double_columns<1>(rows, terms, v, c);
       }
 #endif
@@ -212,11 +236,9 @@ template <Type S> struct RowSum {
   __attribute__((flatten)) void row(const Occurrences& at, std::int64_t v, std::int64_t begin, std::int64_t end) const {
     const std::int64_t* rows = at.order + at.start[v];
     const std::int64_t terms = at.start[v + 1] - at.start[v];
-    // What comes next in the sorted order, two occurrences on: about as far as memory is away.
-    if (terms < kHeavy)
-      for (std::int64_t q = at.start[v]; q < at.start[v + 1]; ++q)
-        if (q + 2 < at.count) fetch(at.order[q + 2], begin, end - begin);
-    columns(rows, terms, v, begin, end);
+    // The rows that come next in the sorted order, far enough from its end.
+    const std::int64_t* next = at.start[v + 1] + 2 < at.count ? at.order + at.start[v + 1] : nullptr;
+    columns(rows, terms, next, v, begin, end);
   }
 };
 

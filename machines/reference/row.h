@@ -74,15 +74,20 @@ template <class D> struct RowMachine : D::Names {
 
   // The element of a column, or anything where there is no such column.
   float pick(Values x, std::int64_t j) const { return j >= 0 && j < n ? x[j] : 0.0f; }
-  bool at(std::int64_t i, std::int64_t j) const { return i == j; }
 
   template <class O, class F> void store(O, F f) const {
     for (std::int64_t i = 0; i < n; ++i) write(call.operand(O::index), row, i, f(i));
   }
+  // Everywhere f, in column j g.
+  template <class O, class F, class G> void store_but(O out, std::int64_t j, G g, F f) const {
+    store(out, [&](std::int64_t i) { return i == j ? g(i) : f(i); });
+  }
   template <class O> void put(O, float v) const { write(call.operand(O::index), row, 0, v); }
 
-  template <class O, class F> void column_sum(O, F f) { column_chain(O::index, Sum{f}); }
-  template <class O, class F> void column_sum_fma(O, F f) { column_chain(O::index, SumFma{f}); }
+  template <class A, class TermA, class B, class TermB> void column_sums(A, const TermA& term_a, B, const TermB& term_b) {
+    column_chain(A::index, term_a);
+    column_chain(B::index, term_b);
+  }
   template <class Term> void column_chain(int operand, const Term& term) {
     auto& p = partials[operand];
     if (p.empty()) p.assign((height + kChain - 1) / kChain * n, 0.0f);

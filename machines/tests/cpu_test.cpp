@@ -26,7 +26,9 @@ std::vector<f16> halves(std::int64_t n, std::uint64_t stream = 0) {
 template <class T> bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
-bool mentions(const Status& status, std::string_view words) { return status.message().find(words) != std::string::npos; }
+bool mentions(const Status& status, std::string_view words) {
+  return status.message().find(words) != std::string::npos;
+}
 
 // Every device this machine can open, the reference first.
 std::vector<Device> all_devices() {
@@ -39,14 +41,20 @@ std::vector<Device> all_devices() {
 struct Normalised {
   std::vector<f16> y;
   std::vector<float> mean, rstd;
-  bool operator==(const Normalised& o) const { return same_bits(y, o.y) && same_bits(mean, o.mean) && same_bits(rstd, o.rstd); }
+  bool operator==(const Normalised& o) const {
+    return same_bits(y, o.y) && same_bits(mean, o.mean) && same_bits(rstd, o.rstd);
+  }
 };
 Normalised normalise(Device& device, const std::vector<f16>& x, std::int64_t rows, std::int64_t cols) {
   static const auto gamma = halves(1000, 1), beta = halves(1000, 2);  // made once: in the default mode
-  Normalised out{std::vector<f16>(x.size()), std::vector<float>(static_cast<std::size_t>(rows)), std::vector<float>(static_cast<std::size_t>(rows))};
-  const Status status = layernorm_forward(device, {.x = matrix(x.data(), rows, cols), .gamma = vector(gamma.data(), cols),
-                                                   .beta = vector(beta.data(), cols), .y = matrix(out.y.data(), rows, cols),
-                                                   .mean = vector(out.mean.data(), rows), .rstd = vector(out.rstd.data(), rows)});
+  Normalised out{std::vector<f16>(x.size()), std::vector<float>(static_cast<std::size_t>(rows)),
+                 std::vector<float>(static_cast<std::size_t>(rows))};
+  const Status status = layernorm_forward(device, {.x = matrix(x.data(), rows, cols),
+                                                   .gamma = vector(gamma.data(), cols),
+                                                   .beta = vector(beta.data(), cols),
+                                                   .y = matrix(out.y.data(), rows, cols),
+                                                   .mean = vector(out.mean.data(), rows),
+                                                   .rstd = vector(out.rstd.data(), rows)});
   EXPECT_TRUE(status.ok()) << status.message();
   return out;
 }
@@ -145,8 +153,11 @@ TEST(RowStrides, LeaveTheGapsUntouched) {
   for (std::int64_t r = 0; r < kRows; ++r) std::copy_n(x.begin() + r * kCols, kCols, wide_x.begin() + r * kStride);
   for (Device& device : all_devices()) {
     std::vector<f16> y(x.size()), wide_y(kRows * kStride, f16{0x5a5a});
-    ASSERT_TRUE(softmax_forward(device, {.x = matrix(x.data(), kRows, kCols), .y = matrix(y.data(), kRows, kCols)}).ok());
-    ASSERT_TRUE(softmax_forward(device, {.x = matrix(wide_x.data(), kRows, kCols, kStride), .y = matrix(wide_y.data(), kRows, kCols, kStride)}).ok());
+    ASSERT_TRUE(
+        softmax_forward(device, {.x = matrix(x.data(), kRows, kCols), .y = matrix(y.data(), kRows, kCols)}).ok());
+    ASSERT_TRUE(softmax_forward(device, {.x = matrix(wide_x.data(), kRows, kCols, kStride),
+                                         .y = matrix(wide_y.data(), kRows, kCols, kStride)})
+                    .ok());
     for (std::int64_t r = 0; r < kRows; ++r)
       for (std::int64_t c = 0; c < kStride; ++c)
         ASSERT_EQ(wide_y[static_cast<std::size_t>(r * kStride + c)].bits,
@@ -163,9 +174,10 @@ TEST(SkipNonfinite, ChangesNothingAndSaysSo) {
       auto theta = theta0, grad = grad0;
       std::vector<float> m(kN, 0.25f), v(kN, 0.5f);
       const auto m0 = m, v0 = v;
-      const AdamwTensor list[] = {{vector(theta.data(), 3), vector(m.data(), 3), vector(v.data(), 3), vector(grad.data(), 3)},
-                                  {vector(theta.data() + 3, kN - 3), vector(m.data() + 3, kN - 3), vector(v.data() + 3, kN - 3),
-                                   vector(grad.data() + 3, kN - 3)}};
+      const AdamwTensor list[] = {
+          {vector(theta.data(), 3), vector(m.data(), 3), vector(v.data(), 3), vector(grad.data(), 3)},
+          {vector(theta.data() + 3, kN - 3), vector(m.data() + 3, kN - 3), vector(v.data() + 3, kN - 3),
+           vector(grad.data() + 3, kN - 3)}};
       AdamwStep step{.tensors = list, .grad_scale = 1e35f, .skip_nonfinite = true};
       bool skipped = false;
       step.skipped = &skipped;
@@ -193,9 +205,11 @@ TEST(Labels, OutOfRangeNameTheFirstRowAndWriteNothing) {
       std::vector<f16> grad(kRows * kCols, f16{0x5a5a});
       const auto loss0 = loss;
       const auto grad0 = grad;
-      const Status status = cross_entropy_forward_backward(
-          device, {.logits = matrix(logits.data(), kRows, kCols), .labels = vector(labels.data(), kRows), .ignore_index = -100,
-                   .loss = vector(loss.data(), kRows), .grad = matrix(grad.data(), kRows, kCols)});
+      const Status status = cross_entropy_forward_backward(device, {.logits = matrix(logits.data(), kRows, kCols),
+                                                                    .labels = vector(labels.data(), kRows),
+                                                                    .ignore_index = -100,
+                                                                    .loss = vector(loss.data(), kRows),
+                                                                    .grad = matrix(grad.data(), kRows, kCols)});
       EXPECT_EQ(status.code(), Code::invalid);
       EXPECT_TRUE(mentions(status, "labels[20003] = " + std::to_string(value) + ";")) << status.message();
       EXPECT_TRUE(mentions(status, "[0, 3)")) << status.message();
@@ -213,10 +227,14 @@ TEST(Indices, OutOfRangeNameTheFirstPositionAndWriteNothing) {
       index[5] = -1;  // padding
       std::vector<f16> y(kQueries, f16{0x5a5a}), dweight(kVocab, f16{0x5a5a});
       const ConstView at = vector(index.data(), kQueries);
-      const Status forward = embedding_forward(
-          device, {.weight = matrix(weight.data(), kVocab, 1), .index = at, .padding_index = -1, .y = matrix(y.data(), kQueries, 1)});
-      const Status backward = embedding_backward(
-          device, {.dy = matrix(dy.data(), kQueries, 1), .index = at, .padding_index = -1, .dweight = matrix(dweight.data(), kVocab, 1)});
+      const Status forward = embedding_forward(device, {.weight = matrix(weight.data(), kVocab, 1),
+                                                        .index = at,
+                                                        .padding_index = -1,
+                                                        .y = matrix(y.data(), kQueries, 1)});
+      const Status backward = embedding_backward(device, {.dy = matrix(dy.data(), kQueries, 1),
+                                                          .index = at,
+                                                          .padding_index = -1,
+                                                          .dweight = matrix(dweight.data(), kVocab, 1)});
       for (const Status& status : {forward, backward}) {
         EXPECT_EQ(status.code(), Code::invalid);
         EXPECT_TRUE(mentions(status, "index[17000] = " + std::to_string(value) + ";")) << status.message();
@@ -237,12 +255,30 @@ TEST(EmbeddingBackward, IsExactBeyondWhatADoubleHolds) {
   const std::vector<std::int64_t> index(kQueries, 1);
   for (Device& device : all_devices()) {
     std::vector<f16> dweight(3 * kDim);
-    ASSERT_TRUE(embedding_backward(device, {.dy = matrix(dy.data(), kQueries, kDim), .index = vector(index.data(), kQueries),
-                                            .dweight = matrix(dweight.data(), 3, kDim)}).ok());
+    ASSERT_TRUE(embedding_backward(device, {.dy = matrix(dy.data(), kQueries, kDim),
+                                            .index = vector(index.data(), kQueries),
+                                            .dweight = matrix(dweight.data(), 3, kDim)})
+                    .ok());
     for (std::int64_t c = 0; c < kDim; ++c) {
       EXPECT_EQ(widen_f16(dweight[static_cast<std::size_t>(kDim + c)].bits), kUnits * 0x1p-24f) << device.description();
       EXPECT_EQ(dweight[static_cast<std::size_t>(c)].bits, 0) << device.description();
     }
+  }
+}
+
+TEST(EmbeddingBackward, RoundsAnExactSumOnce) {
+  // 1 + 2^-11 + 2^-24 is above the middle between two f16 values; rounded to f32 first it would be the middle.
+  constexpr std::int64_t kDim = 21;
+  std::vector<f16> dy;
+  for (const f16 term : {f16{0x3c00}, f16{0x1000}, f16{0x0001}}) dy.insert(dy.end(), kDim, term);
+  const std::vector<std::int64_t> index(3, 0);
+  for (Device& device : all_devices()) {
+    std::vector<f16> dweight(kDim);
+    ASSERT_TRUE(embedding_backward(device, {.dy = matrix(dy.data(), 3, kDim),
+                                            .index = vector(index.data(), 3),
+                                            .dweight = matrix(dweight.data(), 1, kDim)})
+                    .ok());
+    for (const f16 sum : dweight) EXPECT_EQ(sum.bits, 0x3c01) << device.description();
   }
 }
 
@@ -253,7 +289,9 @@ TEST(EmbeddingBackward, RefusesMoreEqualIndicesThanAnExactSumHolds) {
   for (Device device : {open("reference").value(), open("cpu", {.threads = 2}).value()}) {
     std::vector<float> dweight(2, -7);
     const auto call = [&](std::int64_t queries) {
-      return embedding_backward(device, {.dy = matrix(dy.data(), queries, 1), .index = vector(index.data(), queries), .dweight = matrix(dweight.data(), 2, 1)});
+      return embedding_backward(device, {.dy = matrix(dy.data(), queries, 1),
+                                         .index = vector(index.data(), queries),
+                                         .dweight = matrix(dweight.data(), 2, 1)});
     };
     const Status status = call(kMost + 1);
     EXPECT_EQ(status.code(), Code::invalid);

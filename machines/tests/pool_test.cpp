@@ -124,7 +124,8 @@ struct Caller {
   std::int64_t rows, cols;
   std::vector<float> x, y, sums;
 
-  explicit Caller(std::uint64_t number) : rows(40 + static_cast<std::int64_t>(number) * 7), cols(300 + static_cast<std::int64_t>(number)) {
+  explicit Caller(std::uint64_t number)
+      : rows(40 + static_cast<std::int64_t>(number) * 7), cols(300 + static_cast<std::int64_t>(number)) {
     const auto n = static_cast<std::size_t>(rows * cols);
     const Philox random{.seed = 7, .stream = number};
     x.resize(n);
@@ -137,8 +138,14 @@ struct Caller {
     const View out = matrix(y.data(), rows, cols);
     if (!backward) return softmax_forward(device, {.x = in, .y = out});
     const ConstView ones = vector(x.data(), cols), per_row = vector(x.data(), rows);
-    return layernorm_backward(device, {.dy = in, .x = in, .gamma = ones, .mean = per_row, .rstd = per_row, .dx = out,
-                                       .dgamma = vector(sums.data(), cols), .dbeta = vector(sums.data() + cols, cols)});
+    return layernorm_backward(device, {.dy = in,
+                                       .x = in,
+                                       .gamma = ones,
+                                       .mean = per_row,
+                                       .rstd = per_row,
+                                       .dx = out,
+                                       .dgamma = vector(sums.data(), cols),
+                                       .dbeta = vector(sums.data() + cols, cols)});
   }
 };
 

@@ -59,10 +59,11 @@ struct ForwardBackward {
     decltype(lse) w = 1.0f;
     if (z != 0.0f) w = fma(m.value(m.z2), lse, 1.0f);
     auto t = a / n;
-    auto t_label = t + b;
-    m.store(m.grad, [&](auto i) {
-      return select(live, scale * fma(e[i] * q, w, -select(m.at(i, label), t_label, t)), 0.0f);
-    });
+    auto gradient = [&](auto i, auto target) { return scale * fma(e[i] * q, w, -target); };
+    if (live)
+      m.store_but(m.grad, label, [&](auto i) { return gradient(i, t + b); }, [&](auto i) { return gradient(i, t); });
+    else
+      m.store(m.grad, [&](auto) { return 0.0f; });
   }
   // Once, after every row: the mean over the rows that count.
   template <class M> static TK_FN void finish(M& m) {

@@ -1,0 +1,114 @@
+// What a broken tree must not get past: the frozen bits, the verifier on small problems, and refusals, for the
+// operator families this build has. Prints which of them caught something; exit 1 if any did. (tools/mutants.py)
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+#include "evidence/verify.h"
+#include "numerics/half.h"
+#include "operators/tests/golden.h"
+
+namespace tokitai {
+namespace {
+
+std::vector<Device> devices() {
+  std::vector<Device> all{open("reference").value()};
+  for (const std::string& isa : cpu_isas()) all.push_back(open("cpu", {.threads = 3, .isa = isa}).value());
+  return all;
+}
+
+bool built(std::string_view line) { return find_contract(line.substr(0, line.find(' '))) != nullptr; }
+
+bool frozen_bits_differ() {
+  Device reference = open("reference").value();
+  for (const golden::Entry& entry : golden::kTable) {
+    if (!built(entry.line)) continue;
+    const auto hash = golden::hash_of(entry.line, reference);
+    if (!hash.ok() || hash.value() != entry.hash) return true;
+  }
+  return false;
+}
+
+// Elements of the largest operand.
+std::int64_t largest(const testing::Problem& problem) {
+  std::int64_t most = 0;
+  for (std::int64_t n : problem.list) most = std::max(most, n);
+  for (const OperandSpec& spec : problem.contract->operands)
+    most = std::max(most, problem.size(spec.shape[0]) * (spec.shape[1].empty() ? 1 : problem.size(spec.shape[1])));
+  return most;
+}
+
+bool verify_fails() {
+  constexpr std::int64_t kSmall = 20000;
+  // Several units of work for the crew, and column sums in nested chains.
+  constexpr std::string_view kLarger[] = {
+      "adamw.step n=70000+3+70001 t=1 type=f16", "layernorm.backward rows=4101 cols=3 single=yes type=f16",
+      "softmax.forward rows=70 cols=700 type=f16", "embedding.backward queries=3000 dim=40 vocab=2 type=f16,bf16",
+      "gemm.forward m=210 n=40 k=30 type=f16"};
+  auto problems = testing::problems(testing::Use::verify);
+  if (!problems.ok()) return true;
+  std::vector<testing::Problem> chosen;
+  for (const testing::Problem& problem : problems.value())
+    if (largest(problem) <= kSmall) chosen.push_back(problem);
+  for (std::string_view line : kLarger)
+    if (built(line))
+      for (const testing::Problem& problem : testing::parse_problems(line).value()) chosen.push_back(problem);
+  auto variants = evidence::cpu_variants(cpu_isas(), {1, 3});
+  if (!variants.ok()) return true;
+  const evidence::VerifyResult result = evidence::verify(chosen, std::move(variants).value(), {});
+  if (result.summary.failed > 0) fmt::print("{}\n", result.summary.first_failure);
+  return result.summary.compared == 0 || result.summary.failed > 0;
+}
+
+// A label or index one past the end, or below zero, is refused and named on every device.
+bool refusals_fail() {
+  constexpr std::string_view kLines[] = {"cross_entropy.forward_backward rows=40 cols=5 index=i64",
+                                         "embedding.forward queries=40 dim=5 vocab=5 index=i64",
+                                         "embedding.backward queries=40 dim=5 vocab=5 index=i64"};
+  for (std::string_view line : kLines) {
+    if (!built(line)) continue;
+    for (Device& device : devices())
+      for (std::int64_t value : {std::int64_t{5}, std::int64_t{-1}}) {
+        const auto instance = testing::Instance::make(testing::parse_problems(line).value()[0]).value();
+        Call call = instance.call();
+        static_cast<std::int64_t*>(call.operand(1).data)[33] = value;
+        const Status status = device.run(call);
+        if (status.ok() || status.message().find(fmt::format("[33] = {};", value)) == std::string::npos) return true;
+      }
+  }
+  return false;
+}
+
+// 1 + 2^-11 + 2^-24 is above the middle between two f16 values; rounded to f32 first it would be the middle.
+bool exact_sums_fail() {
+  constexpr std::string_view kLine = "embedding.backward queries=3 dim=21 vocab=1 type=f16";
+  if (!built(kLine)) return false;
+  for (Device& device : devices()) {
+    const auto instance = testing::Instance::make(testing::parse_problems(kLine).value()[0]).value();
+    Call call = instance.call();
+    auto* dy = static_cast<std::uint16_t*>(call.operand(0).data);
+    constexpr std::uint16_t kTerms[] = {0x3c00, 0x1000, 0x0001};
+    for (int i = 0; i < 3 * 21; ++i) dy[i] = kTerms[i / 21];
+    if (!device.run(call).ok()) return true;
+    for (int c = 0; c < 21; ++c)
+      if (static_cast<const std::uint16_t*>(call.operand(2).data)[c] != 0x3c01) return true;
+  }
+  return false;
+}
+
+int check_everything() {
+  std::vector<std::string> caught;
+  if (refusals_fail()) caught.emplace_back("refusals");
+  if (exact_sums_fail()) caught.emplace_back("exact sums");
+  if (verify_fails()) caught.emplace_back("verify");
+  if (frozen_bits_differ()) caught.emplace_back("frozen bits");
+  if (caught.empty()) return fmt::print("nothing found\n"), 0;
+  return fmt::print("caught by {}\n", fmt::join(caught, ", ")), 1;
+}
+
+}  // namespace
+}  // namespace tokitai
+
+int main() { return tokitai::check_everything(); }

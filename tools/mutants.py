@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Breaks the code on purpose, one fault of tools/mutants.txt at a time, and sees whether the checks catch it.
+
+Works on a copy of the source tree, builds one operator family for one instruction set beside the reference, and runs
+testing/mutant_check.cpp on it. The unbroken tree must pass first. Exit 1 if any fault survives.
+"""
+import argparse
+import dataclasses
+import filecmp
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+WORK = ROOT / "build" / "mutants"
+SOURCE = WORK / "source"
+SKIPPED = {"build", ".git", "__pycache__"}
+CHECK_LIMIT = 120  # seconds; a fault may also make the check hang
+
+
+@dataclasses.dataclass
+class Fault:
+    name: str
+    file: str = ""
+    family: str = ""
+    breaks: str = ""
+    isa: str = ""
+    old: str = ""
+    new: str = ""
+
+
+def read_faults(path):
+    faults = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if line.startswith("fault: "):
+            faults.append(Fault(line[7:]))
+        elif line[:2] == "- ":
+            faults[-1].old += "\n" * bool(faults[-1].old) + line[2:]
+        elif line[:2] == "+ ":
+            faults[-1].new += "\n" * bool(faults[-1].new) + line[2:]
+        else:
+            key, separator, value = line.partition(": ")
+            if not separator or key not in ("file", "family", "breaks", "isa"):
+                sys.exit(f"{path.name}:{number}: cannot read '{line}'")
+            setattr(faults[-1], key, value)
+    for fault in faults:
+        missing = [key for key in ("file", "family", "breaks", "old", "new") if not getattr(fault, key)]
+        if missing:
+            sys.exit(f"{path.name}: '{fault.name}' has no {', '.join(missing)}")
+        count = (ROOT / fault.file).read_text().count(fault.old)
+        if count != 1:
+            sys.exit(f"{path.name}: '{fault.name}': its text occurs {count} times in {fault.file}; it must occur once")
+    return faults
+
+
+def machine_isa():
+    try:
+        flags = pathlib.Path("/proc/cpuinfo").read_text().split()
+    except OSError:
+        flags = []
+    return "avx2" if {"avx2", "fma", "f16c", "bmi2"} <= set(flags) else "portable"
+
+
+def copy_sources():
+    """Copies what differs, so that a second run rebuilds little."""
+    wanted = set()
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in SKIPPED]
+        for name in files:
+            path = pathlib.Path(folder, name).relative_to(ROOT)
+            wanted.add(path)
+            copy = SOURCE / path
+            if not copy.exists() or not filecmp.cmp(ROOT / path, copy, shallow=False):
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(ROOT / path, copy)
+    for path in [p for p in SOURCE.rglob("*") if p.is_file()]:
+        if path.relative_to(SOURCE) not in wanted:
+            path.unlink()
+
+
+def configure(family, isa):
+    subprocess.run(["cmake", "-S", SOURCE, "-B", WORK / family, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+                    "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1", f"-DTOKITAI_FAMILIES={family}",
+                    f"-DTOKITAI_ONLY_ISAS={isa}", "-DTOKITAI_TESTS=OFF", "-DTOKITAI_WERROR=OFF"],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
+def build(family, jobs):
+    result = subprocess.run(["ninja", "-C", WORK / family, "-j", str(jobs), "mutant_check"], capture_output=True, text=True)
+    return result.returncode == 0, result.stdout[-3000:]
+
+
+def check(family):
+    """Whether the checks found something, and in which words."""
+    try:
+        result = subprocess.run([WORK / family / "mutant_check"], capture_output=True, text=True, timeout=CHECK_LIMIT)
+    except subprocess.TimeoutExpired:
+        return True, "the check did not end"
+    if result.returncode < 0:
+        return True, f"signal {-result.returncode}"
+    words = (result.stdout.strip().splitlines() or ["no output"])[-1]
+    return result.returncode != 0, words.removeprefix("caught by ")
+
+
+def try_fault(fault, jobs):
+    path = SOURCE / fault.file
+    text = path.read_text()
+    path.write_text(text.replace(fault.old, fault.new))
+    try:
+        built, output = build(fault.family, jobs)
+        return check(fault.family) if built else (False, f"does not build:\n{output}")
+    finally:
+        path.write_text(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--family", action="append", help="only faults of this operator family")
+    parser.add_argument("--only", help="only faults whose name contains this text")
+    parser.add_argument("--isa", default=machine_isa(), help="instruction set to build (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="parallel compilations (%(default)s)")
+    parser.add_argument("--list", action="store_true", help="list the faults and stop")
+    arguments = parser.parse_args()
+
+    faults = [fault for fault in read_faults(ROOT / "tools" / "mutants.txt")
+              if fault.isa in ("", arguments.isa)
+              and (not arguments.family or fault.family in arguments.family)
+              and (not arguments.only or arguments.only in fault.name)]
+    if arguments.list or not faults:
+        for fault in faults:
+            print(f"{fault.family:14}{fault.name:38}{fault.file}: {fault.breaks}")
+        return 0 if faults else "no fault of that name"
+
+    start = time.monotonic()
+    copy_sources()
+    families = list(dict.fromkeys(fault.family for fault in faults))
+    survivors = 0
+    print(f"{'fault':40}{'family':15}{'seconds':>8}  caught by", flush=True)
+    for family in families:
+        begin = time.monotonic()
+        configure(family, arguments.isa)
+        built, output = build(family, arguments.jobs)
+        if not built:
+            return f"the unbroken tree does not build for {family}:\n{output}"
+        found, words = check(family)
+        if found:
+            return f"the unbroken tree fails for {family}: {words}"
+        print(f"{'(nothing broken)':40}{family:15}{time.monotonic() - begin:8.1f}  -", flush=True)
+        for fault in (fault for fault in faults if fault.family == family):
+            begin = time.monotonic()
+            caught, words = try_fault(fault, arguments.jobs)
+            survivors += not caught
+            print(f"{fault.name:40}{family:15}{time.monotonic() - begin:8.1f}  {words if caught else 'SURVIVED: ' + words}",
+                  flush=True)
+    print(f"\n{len(faults) - survivors} of {len(faults)} caught in {time.monotonic() - start:.0f} seconds ({arguments.isa})")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
