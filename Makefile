@@ -2,41 +2,49 @@
 JOBS ?= $(shell nproc)
 RELEASE := build/release
 
-.PHONY: demo build test quick lint format mutants sanitize bench setup clean help
+.PHONY: help demo build test quick bench lint format mutants sanitize clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-setup:  ## install what is missing from the distribution's packages
-	@bash tools/setup.sh
-
-build: setup  ## build the library and the command build/release/tokitai
-	@test -f $(RELEASE)/build.ninja || cmake --preset release
-	@cmake --build --preset release -j $(JOBS)
+build:  ## install what is missing, build the library and the command build/release/tokitai
+	@bash tools/setup.sh build
+	@cmake --preset release -DTOKITAI_TESTS=OFF
+	@cmake --build --preset release -j $(JOBS) --target tokitai_command
 
 demo: build  ## find the devices and verify every operator on each, bit for bit
 	@$(RELEASE)/tokitai devices
 	@$(RELEASE)/tokitai verify --device cpu
 
-test: build  ## every test
+$(RELEASE)/tests:
+	@bash tools/setup.sh test
+	@cmake --preset release -DTOKITAI_TESTS=ON
+	@cmake --build --preset release -j $(JOBS)
+.PHONY: $(RELEASE)/tests
+
+test: $(RELEASE)/tests  ## every test
 	@ctest --test-dir $(RELEASE) --output-on-failure
 
-quick: build  ## the tests that take under a minute
+quick: $(RELEASE)/tests  ## the tests that take under a minute
 	@ctest --test-dir $(RELEASE) --output-on-failure -L fast
 
 bench: build  ## time every operator beside the copy bandwidth
 	@$(RELEASE)/tokitai bench
 
-lint: setup  ## check format and run clang-tidy
+lint:  ## check the format and run clang-tidy
+	@bash tools/setup.sh lint
 	@bash tools/lint.sh
 
-format: setup  ## format the C++ files in place
+format:  ## format the C++ files in place
+	@bash tools/setup.sh lint
 	@bash tools/lint.sh --fix
 
-mutants: build  ## break the code on purpose, 25 and more ways, and see each caught
-	@/usr/bin/python3 tools/mutants.py
+mutants:  ## break the code on purpose in many ways and see each caught
+	@bash tools/setup.sh test
+	@python3 tools/mutants.py
 
-sanitize: setup  ## the tests under the address, undefined-behaviour and thread sanitizers
+sanitize:  ## the tests under the address, undefined-behaviour and thread sanitizers
+	@bash tools/setup.sh test
 	@bash tools/sanitize.sh
 
 clean:  ## remove everything that was built

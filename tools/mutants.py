@@ -110,6 +110,7 @@ def check(family):
 def try_fault(fault, jobs):
     path = SOURCE / fault.file
     text = path.read_text()
+    assert text.count(fault.old) == 1, fault
     path.write_text(text.replace(fault.old, fault.new))
     try:
         built, output = build(fault.family, jobs)

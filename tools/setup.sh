@@ -1,20 +1,25 @@
 #!/usr/bin/env bash
-# Installs what the build and the tests need and this machine lacks, from the distribution's packages.
+# Installs what the build, the tests or lint need and this machine lacks, from the distribution's packages.
 # Where everything is there it does nothing and needs no rights.
 set -euo pipefail
 
 packages=(
-  g++ cmake ninja-build make pkg-config
+  g++ cmake ninja-build
   libhwy-dev            # SIMD registers for every instruction set
   libfmt-dev            # text
   libcli11-dev          # the command line
   nlohmann-json3-dev    # JSON
-  libgtest-dev          # tests
-  libmpfr-dev           # exact answers to test exp, log, tanh, erf and fma against
-  python3 python3-numpy # the independent implementation in testing/acceptance
-  binutils              # nm, for the test of what kernels export
-  clang-format-19 clang-tidy-19
 )
+case "${1:-build}" in
+  build) ;;
+  test) packages+=(
+    libgtest-dev          # tests
+    libmpfr-dev           # exact answers to test exp, log, tanh, erf and fma against
+    python3 python3-numpy # the independent implementation in testing/acceptance
+    binutils) ;;          # nm, for the test of what kernels export
+  lint) packages+=(libgtest-dev libmpfr-dev clang-format-19 clang-tidy-19 git) ;;
+  *) echo "usage: setup.sh [build|test|lint]" >&2; exit 2 ;;
+esac
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "install ok installed" || missing+=("$package")

@@ -66,7 +66,7 @@ class Pool {
   void* context_ = nullptr;
   std::int64_t units_ = 0;
   alignas(64) std::atomic<std::int64_t> next_{0};
-  alignas(64) std::atomic<std::uint32_t> round_{0};  // odd bits apart: each new round wakes the crew
+  alignas(64) std::atomic<std::uint32_t> round_{0};  // counts up: each new round wakes the crew
   alignas(64) std::atomic<int> working_{0};
   std::atomic<bool> stop_{false};
 };

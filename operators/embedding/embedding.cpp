@@ -37,7 +37,7 @@ std::span<const Contract> contracts() {
        .ensures = "exact copy: every bit, NaN payloads included",
        .edges = "An index out of range is refused, naming the first; nothing is then written. padding_index is asked "
                 "before the range.",
-       .non_claims = "Weights of rows nobody asks for are not read.",
+       .non_claims = "Nothing is said of the values copied: NaNs and infinities pass as they are.",
        .operands = {{"weight", in, storage, {"vocab", "dim"}, "the table"},
                     {"index", in, index, {"queries"}, "rows to read"},
                     {"y", out, storage, {"queries", "dim"}, "the rows read"}},
@@ -66,8 +66,8 @@ std::span<const Contract> contracts() {
        .batch = "dim",
        .prepare = prepare_backward,
        .refusal = refusal,
-       .workspace = [](const Call& c, int threads) {  // where each row's occurrences start, and the sorted order
-         return 8 * (c.operand(2).rows() + 2 + c.operand(0).rows()) + std::int64_t{threads} * 8 * (c.operand(0).cols() * 4 + 64);
+       .workspace = [](const Call& c, int) {  // where each row's occurrences start, and the sorted order
+         return 8 * (c.operand(2).rows() + 2 + c.operand(0).rows());
        },
        .cost = [](const Call& c) { return cost_by_roles(c, 1); }},
   };

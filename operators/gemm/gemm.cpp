@@ -15,17 +15,19 @@ constexpr std::string_view kEdges =
 constexpr std::string_view kNonClaims =
     "Not the speed of tensor cores: on a GPU the canonical order runs on the ordinary fma units, about 15 times slower.";
 
+// Two operations per step of every chain; the largest number there is where that overflows.
 Cost cost(const Call& c) {
   Cost cost = cost_by_roles(c, 0);
-  cost.flops = 2 * dimension(c, "m") * dimension(c, "n") * dimension(c, "k");
+  std::int64_t flops = 2;
+  for (std::string_view symbol : {"m", "n", "k"})
+    if (__builtin_mul_overflow(flops, dimension(c, symbol), &flops)) flops = INT64_MAX;
+  cost.flops = flops;
   return cost;
 }
 
 // Packed panels on the CPU machine (machines/cpu/tile.h): 1024 columns of one factor for all threads; a block of
 // 96 rows of the other and its unrounded chains per thread.
-std::int64_t workspace(const Call& c, int threads) {
-  const View& out = c.operand(2);
-  const std::int64_t inner = dimension(c, "m") * dimension(c, "n") * dimension(c, "k") / (out.rows() * out.cols());
+std::int64_t panels(std::int64_t inner, int threads) {
   return 4 * (std::int64_t{1056} * inner + std::int64_t{threads} * 108 * (256 + 1056));
 }
 
@@ -46,7 +48,7 @@ std::span<const Contract> contracts() {
                     {"c", out, storage_or_f32, {"m", "n"}, "product"}},
        .options = {},
        .batch = "m",
-       .workspace = workspace,
+       .workspace = [](const Call& c, int threads) { return panels(dimension(c, "k"), threads); },
        .cost = cost},
       {.name = "gemm.grad_a",
        .summary = "Gradient of gemm.forward with respect to A: dC times B transposed.",
@@ -59,7 +61,7 @@ std::span<const Contract> contracts() {
                     {"da", out, storage_or_f32, {"m", "k"}, "gradient of A"}},
        .options = {},
        .batch = "m",
-       .workspace = workspace,
+       .workspace = [](const Call& c, int threads) { return panels(dimension(c, "n"), threads); },
        .cost = cost},
       {.name = "gemm.grad_b",
        .summary = "Gradient of gemm.forward with respect to B: A transposed times dC.",
@@ -72,7 +74,7 @@ std::span<const Contract> contracts() {
                     {"db", out, storage_or_f32, {"k", "n"}, "gradient of B"}},
        .options = {},
        .batch = "k",
-       .workspace = workspace,
+       .workspace = [](const Call& c, int threads) { return panels(dimension(c, "m"), threads); },
        .cost = cost},
   };
   return all;

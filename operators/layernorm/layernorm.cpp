@@ -16,8 +16,8 @@ std::span<const Contract> contracts() {
                   "y = RN(fma(d*rstd, gamma, beta))",
        .ensures = "reproducible: the same bits on every device, for any thread count and any batch around a row",
        .edges = "A NaN or infinity in a row makes that row's y, mean or rstd NaN as the formula says; NaN results are "
-                "canonical; subnormals are kept; a sum that overflows gives infinity. With eps = 0 a constant row has "
-                "rstd = infinity and y = NaN.",
+                "canonical; subnormals are kept; a sum that overflows gives infinity. With eps = 0 a row whose variance "
+                "comes out as 0 has rstd = infinity and y = NaN.",
        .non_claims = "No bound on the error of rows whose variance cancels to the size of its own rounding.",
        .operands = {{"x", in, storage, {"rows", "cols"}, "the rows to normalise"},
                     {"gamma", in, storage, {"cols"}, "scale of each column"},
