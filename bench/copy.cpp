@@ -22,7 +22,8 @@ void streamed_copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
   for (std::int64_t i = 0; i < bytes; i += 64) {
     const auto* in = reinterpret_cast<const __m128i*>(from + i);
     auto* out = reinterpret_cast<__m128i*>(to + i);
-    const __m128i a = _mm_load_si128(in), b = _mm_load_si128(in + 1), c = _mm_load_si128(in + 2), d = _mm_load_si128(in + 3);
+    const __m128i a = _mm_load_si128(in), b = _mm_load_si128(in + 1), c = _mm_load_si128(in + 2),
+                  d = _mm_load_si128(in + 3);
     _mm_stream_si128(out, a);
     _mm_stream_si128(out + 1, b);
     _mm_stream_si128(out + 2, c);
@@ -33,7 +34,9 @@ void streamed_copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
   std::memcpy(to, from, static_cast<std::size_t>(bytes));
 #endif
 }
-void library_copy(std::byte* to, const std::byte* from, std::int64_t bytes) { std::memcpy(to, from, static_cast<std::size_t>(bytes)); }
+void library_copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
 
 using Copy = void (*)(std::byte*, const std::byte*, std::int64_t);
 

@@ -20,7 +20,8 @@ using testing::Instance;
 std::int64_t piece(const Instance& instance, const Cost& cost) {
   const double work = static_cast<double>(std::max<std::int64_t>(cost.flops, cost.bytes_read / 8));
   const double share = std::min(1.0, 4e7 / work);
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(static_cast<double>(instance.batch()) * share), 1, instance.batch());
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(static_cast<double>(instance.batch()) * share), 1,
+                                  instance.batch());
 }
 
 struct Kept {
@@ -54,7 +55,8 @@ Result<std::int64_t> check_piece(Instance& instance, Device& device, std::int64_
     const evidence::Difference d = evidence::compare(k.view, found);
     compared += d.compared;
     if (d.differing > 0)
-      return Status(Code::check_failed, fmt::format("{}: {} of {} outputs differ from the reference", contract.name, d.differing, d.compared));
+      return Status(Code::check_failed, fmt::format("{}: {} of {} outputs differ from the reference", contract.name,
+                                                    d.differing, d.compared));
   }
   return compared;
 }

@@ -33,16 +33,22 @@ Result<Peer> openblas_peer(const std::vector<testing::Problem>& problems, int th
   Peer peer{"openblas sgemm (f32)", {}, {}};
   for (const testing::Problem& problem : problems) {
     if (problem.contract->family() != "gemm") continue;
-    const auto m = static_cast<int>(problem.size("m")), n = static_cast<int>(problem.size("n")), k = static_cast<int>(problem.size("k"));
-    const auto area = [](int rows, int cols) { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols); };
+    const auto m = static_cast<int>(problem.size("m")), n = static_cast<int>(problem.size("n")),
+               k = static_cast<int>(problem.size("k"));
+    const auto area = [](int rows, int cols) {
+      return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
+    };
     std::vector<float> a(area(m, k)), b(area(k, n)), c(area(m, n));
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 17) - 8;
     for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 13) - 6;
     for (std::size_t i = 0; i < c.size(); ++i) c[i] = static_cast<float>(i % 11) - 5;
     const auto once = [&] {
-      if (problem.contract->name == "gemm.forward") sgemm(kRowMajor, kNoTrans, kNoTrans, m, n, k, 1, a.data(), k, b.data(), n, 0, c.data(), n);
-      else if (problem.contract->name == "gemm.grad_a") sgemm(kRowMajor, kNoTrans, kTrans, m, k, n, 1, c.data(), n, b.data(), n, 0, a.data(), k);
-      else sgemm(kRowMajor, kTrans, kNoTrans, k, n, m, 1, a.data(), k, c.data(), n, 0, b.data(), n);
+      if (problem.contract->name == "gemm.forward")
+        sgemm(kRowMajor, kNoTrans, kNoTrans, m, n, k, 1, a.data(), k, b.data(), n, 0, c.data(), n);
+      else if (problem.contract->name == "gemm.grad_a")
+        sgemm(kRowMajor, kNoTrans, kTrans, m, k, n, 1, c.data(), n, b.data(), n, 0, a.data(), k);
+      else
+        sgemm(kRowMajor, kTrans, kNoTrans, k, n, m, 1, a.data(), k, c.data(), n, 0, b.data(), n);
     };
     std::vector<double> seconds;
     for (int i = 0; i < 8; ++i) {

@@ -62,7 +62,9 @@ std::string quoted(const std::string& text) {
 Result<Peer> torch_peer(const std::vector<testing::Problem>& problems, int threads, const std::string& python) {
   const std::string interpreter = python.empty() ? "python3" : python;
   if (std::system(fmt::format("{} -c 'import torch' >/dev/null 2>&1", quoted(interpreter)).c_str()) != 0)
-    return Status(Code::unavailable, fmt::format("no PyTorch: '{} -c \"import torch\"' failed; --python names another Python", interpreter));
+    return Status(
+        Code::unavailable,
+        fmt::format("no PyTorch: '{} -c \"import torch\"' failed; --python names another Python", interpreter));
   const TemporaryFolder folder;
   if (!folder.made()) return Status(Code::unavailable, "cannot make a temporary folder for the torch peer");
   std::ofstream(folder.file("peer.py")) << kScript;
@@ -70,8 +72,8 @@ Result<Peer> torch_peer(const std::vector<testing::Problem>& problems, int threa
     std::ofstream lines(folder.file("problems"));
     for (const testing::Problem& problem : problems) lines << request(problem) << '\n';
   }
-  const std::string command = fmt::format("{} {} {} < {} 2>/dev/null", quoted(interpreter), quoted(folder.file("peer.py")), threads,
-                                          quoted(folder.file("problems")));
+  const std::string command = fmt::format("{} {} {} < {} 2>/dev/null", quoted(interpreter),
+                                          quoted(folder.file("peer.py")), threads, quoted(folder.file("problems")));
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return Status(Code::unavailable, "cannot start " + interpreter);
   Peer peer;
@@ -87,7 +89,8 @@ Result<Peer> torch_peer(const std::vector<testing::Problem>& problems, int threa
     peer.notes[key] = answer.contains("error") ? answer["error"].get<std::string>() : answer.value("remark", "");
   }
   std::free(line);
-  if (pclose(pipe) != 0 && peer.seconds.empty()) return Status(Code::unavailable, interpreter + " failed while timing torch");
+  if (pclose(pipe) != 0 && peer.seconds.empty())
+    return Status(Code::unavailable, interpreter + " failed while timing torch");
   return peer;
 }
 

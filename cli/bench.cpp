@@ -43,7 +43,8 @@ Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
   auto all = testing::problems(testing::Use::bench);
   if (!all.ok()) return all.status();
   for (const Problem& problem : all.value())
-    if (a.operators.empty() || std::find(a.operators.begin(), a.operators.end(), problem.contract->name) != a.operators.end())
+    if (a.operators.empty() ||
+        std::find(a.operators.begin(), a.operators.end(), problem.contract->name) != a.operators.end())
       chosen.push_back(problem);
   return chosen;
 }
@@ -51,9 +52,10 @@ Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
 Result<std::vector<bench::Peer>> timed_peers(const Arguments& a, const std::vector<Problem>& problems, int threads) {
   std::vector<bench::Peer> peers;
   for (const std::string& name : a.peers) {
-    auto peer = name == "torch"      ? bench::torch_peer(problems, threads, a.python)
-                : name == "openblas" ? bench::openblas_peer(problems, threads)
-                                     : Status::invalid(fmt::format("no peer '{}'; the peers are torch and openblas", name));
+    auto peer = name == "torch" ? bench::torch_peer(problems, threads, a.python)
+                : name == "openblas"
+                    ? bench::openblas_peer(problems, threads)
+                    : Status::invalid(fmt::format("no peer '{}'; the peers are torch and openblas", name));
     if (!peer.ok()) return peer.status();
     peers.push_back(std::move(peer).value());
   }
@@ -67,15 +69,20 @@ std::string sizes_text(const Problem& problem) {
   for (std::int64_t n : problem.list) text += fmt::format("{}{}", text.empty() ? "n " : " + ", n);
   for (const OperandSpec& spec : problem.contract->operands)
     if (spec.type == TypeRule::index && spec.name == "index")
-      text += problem.spread == testing::Spread::zipf ? ", zipf" : problem.spread == testing::Spread::equal ? ", all equal" : "";
+      text += problem.spread == testing::Spread::zipf    ? ", zipf"
+              : problem.spread == testing::Spread::equal ? ", all equal"
+                                                         : "";
   return text;
 }
 
-double bytes_of(const Row& row) { return static_cast<double>(row.timing.cost.bytes_read + row.timing.cost.bytes_written); }
+double bytes_of(const Row& row) {
+  return static_cast<double>(row.timing.cost.bytes_read + row.timing.cost.bytes_written);
+}
 double flops_of(const Row& row) { return static_cast<double>(row.timing.cost.flops); }
 bool compute_bound(const Row& row) { return row.problem->contract->family() == "gemm"; }
 
-void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers, double copy, const Device& device) {
+void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers, double copy,
+                 const Device& device) {
   std::vector<std::string> header = {"operator", "sizes", "type", "ms", "MB", "GB/s", "% of copy", "GFLOP/s"};
   for (const bench::Peer& peer : peers) {
     header.push_back(peer.name.substr(0, peer.name.find(' ')) + " ms");
@@ -84,11 +91,15 @@ void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& p
   Table table(header);
   for (const Row& row : rows) {
     const double rate = bytes_of(row) / row.timing.seconds / 1e9;
-    std::vector<std::string> cells = {std::string(row.problem->contract->name), sizes_text(*row.problem),
-                                      std::string(name_of(row.problem->storage)), fmt::format("{:.2f}", row.timing.seconds * 1e3),
-                                      fmt::format("{:.0f}", bytes_of(row) / 1e6), fmt::format("{:.1f}", rate),
-                                      fmt::format("{:.0f}", 100 * rate / copy),
-                                      compute_bound(row) ? fmt::format("{:.1f}", flops_of(row) / row.timing.seconds / 1e9) : "-"};
+    std::vector<std::string> cells = {
+        std::string(row.problem->contract->name),
+        sizes_text(*row.problem),
+        std::string(name_of(row.problem->storage)),
+        fmt::format("{:.2f}", row.timing.seconds * 1e3),
+        fmt::format("{:.0f}", bytes_of(row) / 1e6),
+        fmt::format("{:.1f}", rate),
+        fmt::format("{:.0f}", 100 * rate / copy),
+        compute_bound(row) ? fmt::format("{:.1f}", flops_of(row) / row.timing.seconds / 1e9) : "-"};
     for (const bench::Peer& peer : peers) {
       const auto found = peer.seconds.find(row.problem->text());
       cells.push_back(found == peer.seconds.end() ? "-" : fmt::format("{:.2f}", found->second * 1e3));
@@ -96,7 +107,8 @@ void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& p
     }
     table.add(cells);
   }
-  fmt::print("{} ({}); copy {:.1f} GB/s, read plus written, same threads\n\n{}\n", device.name(), device.description(), copy, table.text());
+  fmt::print("{} ({}); copy {:.1f} GB/s, read plus written, same threads\n\n{}\n", device.name(), device.description(),
+             copy, table.text());
   for (const bench::Peer& peer : peers) {
     fmt::print("peer: {}; ratio above 1: Tokitai is that many times as fast\n", peer.name);
     for (const auto& [key, note] : peer.notes)
@@ -146,8 +158,10 @@ Status run(const Arguments& a) {
   auto peers = timed_peers(a, problems.value(), device->threads());
   if (!peers.ok()) return peers.status();
   say("");
-  if (a.json) print_json(to_json(rows, peers.value(), copy, device.value()));
-  else print_table(rows, peers.value(), copy, device.value());
+  if (a.json)
+    print_json(to_json(rows, peers.value(), copy, device.value()));
+  else
+    print_table(rows, peers.value(), copy, device.value());
   return {};
 }
 
@@ -158,7 +172,8 @@ void add_bench(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("bench", "time operators beside the copy bandwidth and beside peers");
   a->device.add_to(*command);
   command->add_option("--op", a->operators, "only these operators");
-  command->add_option("--problem", a->problem, "a problem line instead of the built-in ones, e.g. \"softmax.forward rows=4096 cols=4096\"");
+  command->add_option("--problem", a->problem,
+                      "a problem line instead of the built-in ones, e.g. \"softmax.forward rows=4096 cols=4096\"");
   command->add_option("--peer", a->peers, "torch, openblas: time the same work there")->delimiter(',');
   command->add_option("--python", a->python, "the Python that has torch");
   command->add_option("--seconds", a->budget, "time to spend on each problem")->capture_default_str();

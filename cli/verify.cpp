@@ -28,8 +28,11 @@ struct Arguments {
 };
 
 Json to_json(const OperatorResult& r) {
-  Json j = {{"problems", r.problems},     {"runs", r.runs},   {"outputs_compared", r.compared},
-                      {"mismatches", r.mismatches}, {"failed", r.failed}};
+  Json j = {{"problems", r.problems},
+            {"runs", r.runs},
+            {"outputs_compared", r.compared},
+            {"mismatches", r.mismatches},
+            {"failed", r.failed}};
   if (!r.first_failure.empty()) j["first_failure"] = r.first_failure;
   return j;
 }
@@ -41,7 +44,10 @@ Json to_json(const Arguments& a, const VerifyResult& result) {
     j["operator"] = one.name;
     operators.push_back(j);
   }
-  return {{"device", a.device}, {"variants", result.variants}, {"operators", operators}, {"summary", to_json(result.summary)}};
+  return {{"device", a.device},
+          {"variants", result.variants},
+          {"operators", operators},
+          {"summary", to_json(result.summary)}};
 }
 
 // Elements of the largest operand, to tell quick problems from the others.
@@ -70,7 +76,8 @@ Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
   if (!all.ok()) return all.status();
   constexpr std::int64_t kQuick = 20000;
   for (const Problem& problem : all.value()) {
-    const bool wanted = a.operators.empty() || std::find(a.operators.begin(), a.operators.end(), problem.contract->name) != a.operators.end();
+    const bool wanted = a.operators.empty() ||
+                        std::find(a.operators.begin(), a.operators.end(), problem.contract->name) != a.operators.end();
     if (wanted && (!a.quick || largest(problem) <= kQuick)) chosen.push_back(problem);
   }
   return chosen;
@@ -115,8 +122,8 @@ Status run(const Arguments& a, int& exit_code) {
   auto variants = chosen_variants(a);
   if (!variants.ok()) return variants.status();
   const bool terminal = isatty(STDERR_FILENO) != 0;
-  const VerifyResult result =
-      evidence::verify(problems.value(), std::move(variants).value(), [&](const Problem& problem, std::size_t done, std::size_t all) {
+  const VerifyResult result = evidence::verify(
+      problems.value(), std::move(variants).value(), [&](const Problem& problem, std::size_t done, std::size_t all) {
         if (terminal) fmt::print(stderr, "\r\033[K{} of {}  {:.80}", done + 1, all, problem.text());
       });
   if (terminal) fmt::print(stderr, "\r\033[K");
@@ -136,8 +143,11 @@ void add_verify(CLI::App& app, int& exit_code) {
   command->add_option("--device", a->device, "the device to verify")->capture_default_str();
   command->add_option("--op", a->operators, "only these operators");
   command->add_option("--isa", a->isas, "instruction sets of the cpu device (all that run here)")->delimiter(',');
-  command->add_option("--threads", a->threads, "thread counts of the cpu device")->delimiter(',')->capture_default_str();
-  command->add_option("--problem", a->problem, "a problem line instead of the built-in ones, e.g. \"softmax.forward rows=3 cols=5\"");
+  command->add_option("--threads", a->threads, "thread counts of the cpu device")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--problem", a->problem,
+                      "a problem line instead of the built-in ones, e.g. \"softmax.forward rows=3 cols=5\"");
   command->add_flag("--quick", a->quick, "only small problems: seconds instead of a minute");
   command->add_option("--json", a->json, "write the result as JSON to this file (- for standard output)");
   command->callback([a, &exit_code] { report(run(*a, exit_code), exit_code); });

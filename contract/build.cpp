@@ -25,8 +25,10 @@ Cost cost_by_roles(const Call& call, std::int64_t flops_per_element) {
       if (spec.role != Role::in) cost.bytes_written += bytes_of(set[i]);
     }
   };
-  if (call.contract->list) std::for_each(call.list.begin(), call.list.end(), add);
-  else add(call.operands);
+  if (call.contract->list)
+    std::for_each(call.list.begin(), call.list.end(), add);
+  else
+    add(call.operands);
   return cost;
 }
 

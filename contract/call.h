@@ -52,7 +52,7 @@ struct Call {
 
 // What a successful call tells beside its outputs.
 struct Outcome {
-  bool skipped = false;           // skip_nonfinite fired: nothing was changed
+  bool skipped = false;  // skip_nonfinite fired: nothing was changed
   std::int64_t skipped_tensor = 0;
   std::int64_t skipped_position = 0;
 };

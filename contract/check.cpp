@@ -28,7 +28,8 @@ Extent extent_of(const View& v) {
 bool interleaved(const View& a, const View& b) {
   if (a.rank != 2 || b.rank != 2 || a.row_stride != b.row_stride || size_of(a.type) != size_of(b.type)) return false;
   const auto size = static_cast<std::int64_t>(size_of(a.type));
-  const auto distance = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(b.data) - reinterpret_cast<std::uintptr_t>(a.data));
+  const auto distance =
+      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(b.data) - reinterpret_cast<std::uintptr_t>(a.data));
   const std::int64_t stride = a.row_stride * size;
   const std::int64_t shift = ((distance % stride) + stride) % stride;
   return shift >= a.cols() * size && stride - shift >= b.cols() * size;
@@ -58,7 +59,8 @@ class Checker {
           return fail("the tensors hold more than 2^63 elements together");
       }
       item_ = -1;
-      if (total == 0) return fail(fmt::format("{} has no elements in any tensor of the list", contract_.operands[0].name));
+      if (total == 0)
+        return fail(fmt::format("{} has no elements in any tensor of the list", contract_.operands[0].name));
       if (Status s = list_aliasing(); !s.ok()) return s;
     } else {
       if (Status s = operands(call_.operands); !s.ok()) return s;
@@ -83,7 +85,8 @@ class Checker {
         option = spec.fallback;
       }
       if (option.set && spec.allowed != nullptr && !spec.allowed(option)) {
-        const std::string value = spec.kind == OptionKind::f32 ? fmt::format("{}", option.f) : fmt::format("{}", option.i);
+        const std::string value =
+            spec.kind == OptionKind::f32 ? fmt::format("{}", option.f) : fmt::format("{}", option.i);
         return fail(fmt::format("{} = {}; it must be {}", spec.name, value, spec.range));
       }
     }
@@ -108,8 +111,9 @@ class Checker {
         return {};
       case TypeRule::f32: return v.type == Type::f32 ? Status() : refuse("f32");
       case TypeRule::storage_or_f32:
-        return v.type == Type::f32 || v.type == call_.storage ? Status()
-                                                              : refuse(fmt::format("f32 or {}", name_of(call_.storage)));
+        return v.type == Type::f32 || v.type == call_.storage
+                   ? Status()
+                   : refuse(fmt::format("f32 or {}", name_of(call_.storage)));
       case TypeRule::index: return v.type == Type::i32 || v.type == Type::i64 ? Status() : refuse("i32 or i64");
       case TypeRule::i64: return v.type == Type::i64 ? Status() : refuse("i64");
     }
@@ -126,8 +130,10 @@ class Checker {
     for (const Limit& limit : contract_.limits)
       if (limit.symbol == symbol && value > limit.most)
         return fail(fmt::format("{} has shape {}; {} must be at most {}", name, shape_text(v), symbol, limit.most));
-    if (const int option = contract_.option_index(symbol); option >= 0 && call_.option(option).set && value != call_.option(option).i)
-      return fail(fmt::format("{} has shape {}, but the option {} is {}", name, shape_text(v), symbol, call_.option(option).i));
+    if (const int option = contract_.option_index(symbol);
+        option >= 0 && call_.option(option).set && value != call_.option(option).i)
+      return fail(
+          fmt::format("{} has shape {}, but the option {} is {}", name, shape_text(v), symbol, call_.option(option).i));
     for (Symbol& s : call_.symbols) {
       if (s.name.empty()) {
         s = {symbol, value, operand};
@@ -154,9 +160,12 @@ class Checker {
       if (Status s = type(spec, v); !s.ok()) return s;
       const int rank = spec.shape[1].empty() ? 1 : 2;
       if (v.rank != rank)
-        return fail(fmt::format("{} has {} dimension{}; it must have {}", label(spec.name), v.rank, v.rank == 1 ? "" : "s", rank));
+        return fail(fmt::format("{} has {} dimension{}; it must have {}", label(spec.name), v.rank,
+                                v.rank == 1 ? "" : "s", rank));
       for (int d = 0; d < rank; ++d)
-        if (Status s = bind(spec.shape[static_cast<std::size_t>(d)], v.shape[static_cast<std::size_t>(d)], v, static_cast<int>(i)); !s.ok())
+        if (Status s = bind(spec.shape[static_cast<std::size_t>(d)], v.shape[static_cast<std::size_t>(d)], v,
+                            static_cast<int>(i));
+            !s.ok())
           return s;
       if (Status s = memory(spec, v); !s.ok()) return s;
     }
@@ -165,16 +174,19 @@ class Checker {
 
   Status memory(const OperandSpec& spec, const View& v) {
     if (v.rank == 2 && v.row_stride < v.cols())
-      return fail(fmt::format("{} has row stride {}; it must be at least its {} columns", label(spec.name), v.row_stride, v.cols()));
+      return fail(fmt::format("{} has row stride {}; it must be at least its {} columns", label(spec.name),
+                              v.row_stride, v.cols()));
     std::int64_t bytes = 0;
     if (__builtin_mul_overflow(v.rows(), v.rank == 2 ? v.row_stride : 1, &bytes) ||
         __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(v.type)), &bytes))
-      return fail(fmt::format("{} has shape {} and row stride {}: more than 2^63 bytes", label(spec.name), shape_text(v), v.row_stride));
+      return fail(fmt::format("{} has shape {} and row stride {}: more than 2^63 bytes", label(spec.name),
+                              shape_text(v), v.row_stride));
     if (v.elements() == 0) return {};
     if (v.data == nullptr) return fail(fmt::format("{} has no memory: its pointer is null", label(spec.name)));
     const auto address = reinterpret_cast<std::uintptr_t>(v.data);
     if (address % size_of(v.type) != 0)
-      return fail(fmt::format("{} lies at an address that is not a multiple of its {} bytes per element", label(spec.name), size_of(v.type)));
+      return fail(fmt::format("{} lies at an address that is not a multiple of its {} bytes per element",
+                              label(spec.name), size_of(v.type)));
     if (address + static_cast<std::uintptr_t>(bytes) < address)
       return fail(fmt::format("{} runs past the end of the address space", label(spec.name)));
     return {};
@@ -211,14 +223,16 @@ class Checker {
       for (std::size_t i = 0; i < contract_.operands.size(); ++i)
         if (const View& v = call_.list[t][i]; v.elements() != 0)
           ranges.push_back({extent_of(v), contract_.operands[i].role != Role::in, static_cast<std::int64_t>(t), i});
-    std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.extent.begin < b.extent.begin; });
+    std::sort(ranges.begin(), ranges.end(),
+              [](const Range& a, const Range& b) { return a.extent.begin < b.extent.begin; });
     Range reach{};  // the range that reaches furthest so far, and the furthest that is written
     Range written{};
     for (const Range& r : ranges) {
       const Range& other = r.written ? reach : written;
       if (other.extent.end > r.extent.begin)
         return fail(fmt::format("{} of tensor {} overlaps {} of tensor {}; they must be separate memory",
-                                contract_.operands[r.operand].name, r.item, contract_.operands[other.operand].name, other.item));
+                                contract_.operands[r.operand].name, r.item, contract_.operands[other.operand].name,
+                                other.item));
       if (r.extent.end > reach.extent.end) reach = r;
       if (r.written && r.extent.end > written.extent.end) written = r;
     }

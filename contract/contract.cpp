@@ -3,8 +3,8 @@
 
 namespace tokitai {
 
-#define TK_FAMILY(family) \
-  namespace family {      \
+#define TK_FAMILY(family)                \
+  namespace family {                     \
   std::span<const Contract> contracts(); \
   }
 #include "families.inc"

@@ -13,7 +13,7 @@ namespace tokitai {
 
 enum class Role : std::uint8_t { in, out, in_out };
 enum class TypeRule : std::uint8_t {
-  storage,         // f16, bf16 or f32, the same for every such operand of a call
+  storage,  // f16, bf16 or f32, the same for every such operand of a call
   f32,
   storage_or_f32,  // an output the caller may want unrounded
   index,           // i32 or i64
@@ -61,7 +61,7 @@ struct Contract {
   std::string_view summary;  // one sentence
   std::string_view formula;  // to the bit
   std::string_view ensures;
-  std::string_view edges;       // NaN, infinities, subnormals, empty, overflow
+  std::string_view edges;  // NaN, infinities, subnormals, empty, overflow
   std::string_view non_claims;
   std::vector<OperandSpec> operands;
   std::vector<OptionSpec> options;

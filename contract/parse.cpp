@@ -14,7 +14,8 @@ Status parse_option(const Contract& contract, std::string_view name, std::string
   if (index < 0) return Status::invalid(fmt::format("{} has no option {}", contract.name, name));
   const OptionSpec& spec = contract.options[static_cast<std::size_t>(index)];
   const auto refuse = [&](std::string_view what) {
-    return Status::invalid(fmt::format("{}: {} = '{}' is not {}; it must be {}", contract.name, name, text, what, spec.range));
+    return Status::invalid(
+        fmt::format("{}: {} = '{}' is not {}; it must be {}", contract.name, name, text, what, spec.range));
   };
   const char *begin = text.data(), *end = begin + text.size();
   option = {.set = true};

@@ -21,7 +21,8 @@ Difference compare(const View& expected, const View& found) {
   const std::int64_t cols = expected.rank == 2 ? expected.cols() : expected.rows();
   const auto size = static_cast<std::int64_t>(size_of(expected.type));
   for (std::int64_t r = 0; r < rows; ++r) {
-    const auto* a = static_cast<const std::byte*>(expected.data) + (expected.rank == 2 ? r * expected.row_stride * size : 0);
+    const auto* a =
+        static_cast<const std::byte*>(expected.data) + (expected.rank == 2 ? r * expected.row_stride * size : 0);
     const auto* b = static_cast<const std::byte*>(found.data) + (found.rank == 2 ? r * found.row_stride * size : 0);
     d.compared += cols;
     if (std::memcmp(a, b, static_cast<std::size_t>(cols * size)) == 0) continue;

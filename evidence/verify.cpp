@@ -68,7 +68,8 @@ Status run_variant(Variant& variant, const Instance& instance) {
 }
 
 // Compares everything the variant wrote; the words of the first difference, or none.
-std::string compare_outputs(const Variant& variant, const Instance& expected, const Instance& found, OperatorResult& result) {
+std::string compare_outputs(const Variant& variant, const Instance& expected, const Instance& found,
+                            OperatorResult& result) {
   std::string first;
   const Contract& contract = *expected.call().contract;
   for (std::size_t t = 0; t < expected.sets().size(); ++t) {
@@ -80,13 +81,14 @@ std::string compare_outputs(const Variant& variant, const Instance& expected, co
       result.compared += d.compared;
       result.mismatches += d.differing;
       if (d.differing > 0 && first.empty())
-        first = fmt::format("{}[{}, {}]: expected bits {:#x}, found {:#x} ({} of {} differ)", contract.operands[i].name, d.row,
-                            d.col, d.expected, d.found, d.differing, d.compared);
+        first = fmt::format("{}[{}, {}]: expected bits {:#x}, found {:#x} ({} of {} differ)", contract.operands[i].name,
+                            d.row, d.col, d.expected, d.found, d.differing, d.compared);
       const bool read_too = contract.operands[i].role == Role::in_out || !contract.operands[i].read_when.empty() ||
                             a.data == expected.sets()[t][0].data;
       const std::int64_t touched = read_too ? 0 : touched_padding(b, kDevicePoison);
       result.mismatches += touched;
-      if (touched > 0 && first.empty()) first = fmt::format("{}: {} bytes between rows were written", contract.operands[i].name, touched);
+      if (touched > 0 && first.empty())
+        first = fmt::format("{}: {} bytes between rows were written", contract.operands[i].name, touched);
     }
   }
   return first;
@@ -131,7 +133,8 @@ VerifyResult verify(const std::vector<Problem>& problems, std::vector<Variant> v
   for (std::size_t p = 0; p < problems.size(); ++p) {
     if (progress) progress(problems[p], p, problems.size());
     const std::string name(problems[p].contract->name);
-    if (result.operators.empty() || result.operators.back().name != name) result.operators.push_back({.name = name, .first_failure = {}});
+    if (result.operators.empty() || result.operators.back().name != name)
+      result.operators.push_back({.name = name, .first_failure = {}});
     verify_problem(problems[p], reference, variants, result.operators.back());
   }
   for (const OperatorResult& one : result.operators) {
@@ -151,7 +154,8 @@ Result<std::vector<Variant>> cpu_variants(const std::vector<std::string>& isas, 
     for (int count : threads) {
       auto device = open("cpu", {.threads = count, .isa = isa});
       if (!device.ok()) return device.status();
-      variants.push_back({fmt::format("{}, {} thread{}", isa, count, count == 1 ? "" : "s"), std::move(device).value()});
+      variants.push_back(
+          {fmt::format("{}, {} thread{}", isa, count, count == 1 ? "" : "s"), std::move(device).value()});
     }
     Device last = variants.back().device;
     variants.push_back({fmt::format("{}, batch cut", isa), last, true, false});

@@ -23,7 +23,7 @@ struct OperatorResult {
   std::string name;
   std::int64_t problems = 0, runs = 0;
   std::int64_t compared = 0, mismatches = 0;
-  std::int64_t failed = 0;     // runs with a mismatch, or that did not run
+  std::int64_t failed = 0;    // runs with a mismatch, or that did not run
   std::string first_failure;  // in words, with the problem's line
 };
 
@@ -36,7 +36,8 @@ struct VerifyResult {
 // Called before each problem: the problem, how many are done, how many there are.
 using Progress = std::function<void(const testing::Problem&, std::size_t, std::size_t)>;
 
-VerifyResult verify(const std::vector<testing::Problem>& problems, std::vector<Variant> variants, const Progress& progress);
+VerifyResult verify(const std::vector<testing::Problem>& problems, std::vector<Variant> variants,
+                    const Progress& progress);
 
 // The ways to run the cpu device: each instruction set with each thread count, then cut and in a hostile mode.
 Result<std::vector<Variant>> cpu_variants(const std::vector<std::string>& isas, const std::vector<int>& threads);

@@ -59,9 +59,7 @@ TK_FN float widen_f16(std::uint16_t h) {
 }
 
 // One rounding to nearest even, subnormals kept; from 65520 on infinity; every NaN becomes 0x7e00.
-TK_FN std::uint16_t narrow_f16(float x) {
-  return half_detail::narrow_to_f16<std::uint32_t, 23, 127>(bits(x));
-}
+TK_FN std::uint16_t narrow_f16(float x) { return half_detail::narrow_to_f16<std::uint32_t, 23, 127>(bits(x)); }
 
 // The same from binary64, for sums that a double holds exactly: going through f32 would round twice.
 TK_FN std::uint16_t narrow_f16_from_double(double x) {

@@ -19,10 +19,8 @@ TK_FN PhiloxWords philox4x32_10(PhiloxWords counter, std::uint32_t key0, std::ui
   for (int round = 0; round < 10; ++round) {
     std::uint64_t product0 = std::uint64_t{0xD2511F53u} * c.word[0];
     std::uint64_t product1 = std::uint64_t{0xCD9E8D57u} * c.word[2];
-    c = {{static_cast<std::uint32_t>(product1 >> 32) ^ c.word[1] ^ key0,
-          static_cast<std::uint32_t>(product1),
-          static_cast<std::uint32_t>(product0 >> 32) ^ c.word[3] ^ key1,
-          static_cast<std::uint32_t>(product0)}};
+    c = {{static_cast<std::uint32_t>(product1 >> 32) ^ c.word[1] ^ key0, static_cast<std::uint32_t>(product1),
+          static_cast<std::uint32_t>(product0 >> 32) ^ c.word[3] ^ key1, static_cast<std::uint32_t>(product0)}};
     key0 += 0x9E3779B9u;  // the golden ratio and sqrt(3) - 1: a Weyl sequence of round keys
     key1 += 0xBB67AE85u;
   }

@@ -4,14 +4,28 @@
 
 namespace tokitai {
 
-template <int I> struct Storage { static constexpr int index = I; };        // f16, bf16 or f32
-template <int I> struct Single { static constexpr int index = I; };         // f32
-template <int I> struct StorageOrSingle { static constexpr int index = I; };
-template <int I> struct Integer { static constexpr int index = I; };        // i32 or i64
-template <int I> struct Scalar { static constexpr int index = I; };         // binary32, derived on the host
-template <int I> struct IntegerOption { static constexpr int index = I; };
+template <int I> struct Storage {
+  static constexpr int index = I;
+};  // f16, bf16 or f32
+template <int I> struct Single {
+  static constexpr int index = I;
+};  // f32
+template <int I> struct StorageOrSingle {
+  static constexpr int index = I;
+};
+template <int I> struct Integer {
+  static constexpr int index = I;
+};  // i32 or i64
+template <int I> struct Scalar {
+  static constexpr int index = I;
+};  // binary32, derived on the host
+template <int I> struct IntegerOption {
+  static constexpr int index = I;
+};
 
-template <class Operand> struct Transposed { Operand operand; };
+template <class Operand> struct Transposed {
+  Operand operand;
+};
 template <class Operand> constexpr Transposed<Operand> transposed(Operand operand) { return {operand}; }
 
 // The operators of one folder, for the machines to instantiate.

@@ -49,8 +49,14 @@ template <class F> Max(F) -> Max<F>;
 
 // What `reduce` gives back, for structured bindings.
 template <class T, int N> struct Reduced;
-template <class T> struct Reduced<T, 1> { T first; };
-template <class T> struct Reduced<T, 2> { T first, second; };
-template <class T> struct Reduced<T, 3> { T first, second, third; };
+template <class T> struct Reduced<T, 1> {
+  T first;
+};
+template <class T> struct Reduced<T, 2> {
+  T first, second;
+};
+template <class T> struct Reduced<T, 3> {
+  T first, second, third;
+};
 
 }  // namespace tokitai

@@ -20,8 +20,10 @@ struct ExactSum {
   TK_FN void add(float value) { add_exact(static_cast<double>(value)); }
   // A partial sum that is exact in double.
   TK_FN void add_exact(double value) {
-    if (value - value == 0.0) finite += static_cast<std::int64_t>(value * 0x1p24);
-    else special += static_cast<float>(value);
+    if (value - value == 0.0)
+      finite += static_cast<std::int64_t>(value * 0x1p24);
+    else
+      special += static_cast<float>(value);
   }
   TK_FN bool is_finite() const { return special == 0.0f; }
   // One rounding. A zero sum is +0. Far beyond 65504 the clamp keeps the conversion to double exact.

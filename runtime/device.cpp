@@ -59,10 +59,9 @@ Status status_of(const Call& call, const Answer& answer, Outcome& outcome) {
     case Answer::too_many:
       return Status::invalid(fmt::format("{}: index value {} occurs more than {} times; an exact f16 sum holds no more",
                                          call.contract->name, answer.position, kMostOccurrences));
-    case Answer::skipped:
-      outcome = {true, answer.tensor, answer.position};
-      return {};
-    case Answer::out_of_memory: return {Code::unavailable, fmt::format("{}: out of memory for scratch buffers", call.contract->name)};
+    case Answer::skipped: outcome = {true, answer.tensor, answer.position}; return {};
+    case Answer::out_of_memory:
+      return {Code::unavailable, fmt::format("{}: out of memory for scratch buffers", call.contract->name)};
   }
   return {Code::internal, "a kernel gave an unknown answer"};
 }

@@ -32,10 +32,9 @@ class [[nodiscard]] Status {
 };
 
 // A value, or the reason there is none.
-template <class T>
-class [[nodiscard]] Result {
+template <class T> class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                                       // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}                                  // NOLINT(google-explicit-constructor)
   Result(Status status) : status_(std::move(status)) { assert(!status_.ok()); }  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return value_.has_value(); }

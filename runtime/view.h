@@ -40,21 +40,23 @@ struct bf16 {
   std::uint16_t bits;
 };
 
-template <class T>
-constexpr Type type_of() {
+template <class T> constexpr Type type_of() {
   using U = std::remove_const_t<T>;
-  if constexpr (std::is_same_v<U, f16>) return Type::f16;
-  else if constexpr (std::is_same_v<U, bf16>) return Type::bf16;
-  else if constexpr (std::is_same_v<U, float>) return Type::f32;
-  else if constexpr (std::is_same_v<U, std::int32_t>) return Type::i32;
+  if constexpr (std::is_same_v<U, f16>)
+    return Type::f16;
+  else if constexpr (std::is_same_v<U, bf16>)
+    return Type::bf16;
+  else if constexpr (std::is_same_v<U, float>)
+    return Type::f32;
+  else if constexpr (std::is_same_v<U, std::int32_t>)
+    return Type::i32;
   else {
     static_assert(std::is_same_v<U, std::int64_t>, "a view holds f16, bf16, float, int32_t or int64_t");
     return Type::i64;
   }
 }
 
-template <class Pointer>
-struct BasicView {
+template <class Pointer> struct BasicView {
   Pointer data = nullptr;
   Type type = Type::f32;
   int rank = 0;  // 0: no operand
@@ -76,18 +78,15 @@ struct BasicView {
 using View = BasicView<void*>;
 using ConstView = BasicView<const void*>;
 
-template <class T>
-constexpr auto vector(T* data, std::int64_t size) {
+template <class T> constexpr auto vector(T* data, std::int64_t size) {
   using Pointer = std::conditional_t<std::is_const_v<T>, const void*, void*>;
   return BasicView<Pointer>{data, type_of<T>(), 1, {size, 1}, 1};
 }
-template <class T>
-constexpr auto matrix(T* data, std::int64_t rows, std::int64_t cols) {
+template <class T> constexpr auto matrix(T* data, std::int64_t rows, std::int64_t cols) {
   using Pointer = std::conditional_t<std::is_const_v<T>, const void*, void*>;
   return BasicView<Pointer>{data, type_of<T>(), 2, {rows, cols}, cols};
 }
-template <class T>
-constexpr auto matrix(T* data, std::int64_t rows, std::int64_t cols, std::int64_t row_stride) {
+template <class T> constexpr auto matrix(T* data, std::int64_t rows, std::int64_t cols, std::int64_t row_stride) {
   auto view = matrix(data, rows, cols);
   view.row_stride = row_stride;
   return view;

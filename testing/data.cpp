@@ -18,7 +18,8 @@ const std::vector<float>& normals() {
   static const std::vector<float> table = [] {
     std::vector<float> values(kTable);
     const Philox random{.seed = 0x746f6b69, .stream = 0};
-    for (std::int64_t i = 0; i < kTable; ++i) values[static_cast<std::size_t>(i)] = random.normal(static_cast<std::uint64_t>(i));
+    for (std::int64_t i = 0; i < kTable; ++i)
+      values[static_cast<std::size_t>(i)] = random.normal(static_cast<std::uint64_t>(i));
     return values;
   }();
   return table;
@@ -40,7 +41,7 @@ float shape(Family family, Range range, float z, std::int64_t i, std::uint32_t w
     case Family::zero: return z < 0 ? -0.0f : 0.0f;
     case Family::special: break;
   }
-  if (w % 61 == 0) return from_bits(0x7f800000u | (w & 0x80000000u));             // an infinity
+  if (w % 61 == 0) return from_bits(0x7f800000u | (w & 0x80000000u));            // an infinity
   if (w % 67 == 0) return from_bits(0x7f800001u | (w & 0x807fe000u) | 0x2000u);  // a NaN with a payload
   return z;
 }
@@ -49,8 +50,10 @@ void write(const View& view, std::int64_t row, std::int64_t col, float value) {
   const std::int64_t at = view.rank == 2 ? row * view.row_stride + col : row + col;
   // A NaN keeps its payload's top bits: narrowing would make it canonical, and inputs are not.
   const auto top = static_cast<std::uint16_t>(bits(value) >> 16);
-  if (view.type == Type::f32) static_cast<float*>(view.data)[at] = value;
-  else if (view.type == Type::bf16) static_cast<std::uint16_t*>(view.data)[at] = value != value ? top | 0x40 : narrow_bf16(value);
+  if (view.type == Type::f32)
+    static_cast<float*>(view.data)[at] = value;
+  else if (view.type == Type::bf16)
+    static_cast<std::uint16_t*>(view.data)[at] = value != value ? top | 0x40 : narrow_bf16(value);
   else
     static_cast<std::uint16_t*>(view.data)[at] =
         value != value ? static_cast<std::uint16_t>(0x7c01 | (top & 0x80ff) | 0x0100) : narrow_f16(value);
@@ -63,7 +66,8 @@ std::string_view name_of(Family family) {
   return names[static_cast<std::size_t>(family)];
 }
 
-void fill(const View& view, Family family, std::uint64_t seed, std::uint64_t stream, bool nonnegative, Filling filling) {
+void fill(const View& view, Family family, std::uint64_t seed, std::uint64_t stream, bool nonnegative,
+          Filling filling) {
   const std::vector<float>& table = normals();
   const Philox random{.seed = seed, .stream = stream};
   const Range range = range_of(view.type);
@@ -84,7 +88,8 @@ void fill(const View& view, Family family, std::uint64_t seed, std::uint64_t str
       write(view, r, c, nonnegative ? std::fabs(value) : value);
     }
     std::byte* row = base + bytes(r * view.row_stride);
-    for (std::int64_t c = drawn_cols; c < cols; c += drawn_cols) std::memcpy(row + bytes(c), row, bytes(std::min(drawn_cols, cols - c)));
+    for (std::int64_t c = drawn_cols; c < cols; c += drawn_cols)
+      std::memcpy(row + bytes(c), row, bytes(std::min(drawn_cols, cols - c)));
   }
   for (std::int64_t r = drawn_rows; r < rows; ++r)
     std::memcpy(base + bytes(r * view.row_stride), base + bytes(r % drawn_rows * view.row_stride), bytes(cols));
@@ -101,8 +106,10 @@ void fill_indices(const View& view, std::int64_t limit, Spread spread, std::uint
     if (spread == Spread::zipf) v = static_cast<std::int64_t>(std::pow(static_cast<double>(limit), u)) - 1;
     v = std::min(std::max<std::int64_t>(v, 0), limit - 1);
     if (hole != nullptr && words.word[1] % 16 == 0) v = *hole;
-    if (view.type == Type::i32) static_cast<std::int32_t*>(view.data)[i] = static_cast<std::int32_t>(v);
-    else static_cast<std::int64_t*>(view.data)[i] = v;
+    if (view.type == Type::i32)
+      static_cast<std::int32_t*>(view.data)[i] = static_cast<std::int32_t>(v);
+    else
+      static_cast<std::int64_t*>(view.data)[i] = v;
   }
 }
 

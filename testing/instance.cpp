@@ -56,7 +56,9 @@ Result<Instance> Instance::make(const Problem& problem, Filling filling) {
   instance.call_.contract = &contract;
   instance.call_.storage = problem.storage;
   for (const auto& [name, value] : problem.options)
-    if (Status s = parse_option(contract, name, value, instance.call_.options[static_cast<std::size_t>(contract.option_index(name))]); !s.ok())
+    if (Status s = parse_option(contract, name, value,
+                                instance.call_.options[static_cast<std::size_t>(contract.option_index(name))]);
+        !s.ok())
       return s;
 
   const std::size_t sets = contract.list ? problem.list.size() : 1;
@@ -69,16 +71,21 @@ Result<Instance> Instance::make(const Problem& problem, Filling filling) {
       view.type = type_of(spec, problem);
       view.rank = spec.shape[1].empty() ? 1 : 2;
       for (int d = 0; d < view.rank; ++d)
-        view.shape[static_cast<std::size_t>(d)] = contract.list ? problem.list[t] : problem.size(spec.shape[static_cast<std::size_t>(d)]);
+        view.shape[static_cast<std::size_t>(d)] =
+            contract.list ? problem.list[t] : problem.size(spec.shape[static_cast<std::size_t>(d)]);
       view.row_stride = view.rank == 2 ? view.shape[1] + problem.pad : 1;
       const int over = contract.operand_index(spec.may_alias);
-      if (over >= 0 && problem.in_place) view.data = set[static_cast<std::size_t>(over)].data;
-      else if (!instance.allocate(view)) return Status(Code::unavailable, fmt::format("out of memory for {}", problem.text()));
+      if (over >= 0 && problem.in_place)
+        view.data = set[static_cast<std::size_t>(over)].data;
+      else if (!instance.allocate(view))
+        return Status(Code::unavailable, fmt::format("out of memory for {}", problem.text()));
     }
     instance.sets_.push_back(set);
   }
-  if (contract.list) instance.call_.list = instance.sets_;
-  else instance.call_.operands = instance.sets_[0];
+  if (contract.list)
+    instance.call_.list = instance.sets_;
+  else
+    instance.call_.operands = instance.sets_[0];
   instance.batch_ = contract.list ? problem.list[0] : problem.size(contract.batch);
   if (Status s = instance.fill_operands(problem, filling); !s.ok()) return s;
   return instance;
@@ -98,8 +105,10 @@ Status Instance::fill_operands(const Problem& problem, Filling filling) {
       const bool aliased = problem.in_place && !spec.may_alias.empty();
       if (spec.role == Role::out && spec.read_when.empty() && !aliased) continue;
       if (!aliased) {
-        if (spec.type == TypeRule::index) fill_indices(view, index_limit(problem), problem.spread, kSeed, stream, hole);
-        else fill(view, problem.family, kSeed, stream, spec.name == "v" || spec.name == "rstd", filling);
+        if (spec.type == TypeRule::index)
+          fill_indices(view, index_limit(problem), problem.spread, kSeed, stream, hole);
+        else
+          fill(view, problem.family, kSeed, stream, spec.name == "v" || spec.name == "rstd", filling);
       }
       if (written(i)) {
         const auto* bytes = static_cast<const std::byte*>(view.data);
@@ -114,8 +123,10 @@ Status Instance::fill_operands(const Problem& problem, Filling filling) {
 void Instance::reset(std::byte poison) {
   for (const Operands& set : sets_)
     for (std::size_t i = 0; i < call_.contract->operands.size(); ++i)
-      if (set[i].present() && written(i)) std::memset(set[i].data, static_cast<int>(poison), static_cast<std::size_t>(extent(set[i])));
-  for (const Original& original : originals_) std::memcpy(original.view.data, original.bytes.data(), original.bytes.size());
+      if (set[i].present() && written(i))
+        std::memset(set[i].data, static_cast<int>(poison), static_cast<std::size_t>(extent(set[i])));
+  for (const Original& original : originals_)
+    std::memcpy(original.view.data, original.bytes.data(), original.bytes.size());
 }
 
 Call Instance::call(std::int64_t begin, std::int64_t end) const {
@@ -125,7 +136,8 @@ Call Instance::call(std::int64_t begin, std::int64_t end) const {
       View& view = set[i];
       if (!view.present() || !has_batch(i)) continue;
       const std::size_t d = call_.contract->operands[i].shape[0] == call_.contract->batch ? 0 : 1;
-      const std::int64_t step = (d == 0 && view.rank == 2 ? view.row_stride : 1) * static_cast<std::int64_t>(size_of(view.type));
+      const std::int64_t step =
+          (d == 0 && view.rank == 2 ? view.row_stride : 1) * static_cast<std::int64_t>(size_of(view.type));
       view.data = static_cast<std::byte*>(view.data) + begin * step;
       view.shape[d] = end - begin;
     }

@@ -45,7 +45,8 @@ bool integer(std::string_view text, std::int64_t& out) {
 }
 
 constexpr std::string_view kTypes[] = {"f16", "bf16", "f32", "i32", "i64"};
-constexpr std::string_view kFamilyNames[] = {"normal", "huge", "subnormal", "cancelling", "constant", "zero", "special"};
+constexpr std::string_view kFamilyNames[] = {"normal",   "huge", "subnormal", "cancelling",
+                                             "constant", "zero", "special"};
 constexpr std::string_view kSpreads[] = {"uniform", "zipf", "equal"};
 constexpr std::string_view kNoYes[] = {"no", "yes"};
 
@@ -111,7 +112,8 @@ Result<std::vector<Problem>> parse_problems(std::string_view line) {
     if (equals == std::string::npos) return Status::invalid(fmt::format("'{}' is not KEY=VALUE", words[w]));
     const std::string key = words[w].substr(0, equals);
     std::vector<std::string> values = split(words[w].substr(equals + 1), ',');
-    if (key == "data" && values.size() == 1 && values[0] == "all") values.assign(std::begin(kFamilyNames), std::end(kFamilyNames));
+    if (key == "data" && values.size() == 1 && values[0] == "all")
+      values.assign(std::begin(kFamilyNames), std::end(kFamilyNames));
     std::vector<Problem> combined;
     for (const Problem& problem : problems)
       for (const std::string& value : values)
@@ -129,7 +131,9 @@ Result<std::vector<Problem>> problems(Use use) {
     for (const std::string& line : split(file.text, '\n')) {
       if (!line.starts_with(wanted)) continue;
       auto parsed = parse_problems(std::string_view(line).substr(wanted.size()));
-      if (!parsed.ok()) return Status(Code::internal, fmt::format("operators/{}/problems.txt: {}", file.family, parsed.status().message()));
+      if (!parsed.ok())
+        return Status(Code::internal,
+                      fmt::format("operators/{}/problems.txt: {}", file.family, parsed.status().message()));
       all.insert(all.end(), parsed->begin(), parsed->end());
     }
   return all;

@@ -5,6 +5,7 @@ Works on a copy of the source tree, builds one operator family for one instructi
 testing/mutant_check.cpp on it. The unbroken tree must pass first. Exit 1 if any fault survives.
 """
 import argparse
+import concurrent.futures
 import dataclasses
 import filecmp
 import os
@@ -16,7 +17,6 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "mutants"
-SOURCE = WORK / "source"
 SKIPPED = {"build", ".git", "__pycache__"}
 CHECK_LIMIT = 120  # seconds; a fault may also make the check hang
 
@@ -66,57 +66,95 @@ def machine_isa():
     return "avx2" if {"avx2", "fma", "f16c", "bmi2"} <= set(flags) else "portable"
 
 
-def copy_sources():
-    """Copies what differs, so that a second run rebuilds little."""
-    wanted = set()
-    for folder, folders, files in os.walk(ROOT):
-        folders[:] = [name for name in folders if name not in SKIPPED]
-        for name in files:
-            path = pathlib.Path(folder, name).relative_to(ROOT)
-            wanted.add(path)
-            copy = SOURCE / path
-            if not copy.exists() or not filecmp.cmp(ROOT / path, copy, shallow=False):
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(ROOT / path, copy)
-    for path in [p for p in SOURCE.rglob("*") if p.is_file()]:
-        if path.relative_to(SOURCE) not in wanted:
-            path.unlink()
+class Tree:
+    """A copy of the source tree that one family is built from, and its build as it was before any fault."""
+
+    def __init__(self, family, isa):
+        self.family, self.isa = family, isa
+        self.source, self.build, self.clean = (WORK / family / name for name in ("source", "build", "clean"))
+
+    def prepare(self):
+        """Builds the unbroken tree; a reason why it is no use, or nothing."""
+        self.copy_sources()
+        subprocess.run(["cmake", "-S", self.source, "-B", self.build, "-G", "Ninja",
+                        "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1",
+                        f"-DTOKITAI_FAMILIES={self.family}", f"-DTOKITAI_ONLY_ISAS={self.isa}",
+                        "-DTOKITAI_TESTS=OFF", "-DTOKITAI_WERROR=OFF"], check=True, stdout=subprocess.DEVNULL)
+        built, output = self.make()
+        if not built:
+            return f"the unbroken tree does not build for {self.family}:\n{output}"
+        found, words = self.check()
+        if found:
+            return f"the unbroken tree fails for {self.family}: {words}"
+        shutil.rmtree(self.clean, ignore_errors=True)
+        shutil.copytree(self.build, self.clean, symlinks=True)
+        return None
+
+    def copy_sources(self):
+        """Copies what differs, so that a second run rebuilds little."""
+        wanted = set()
+        for folder, folders, files in os.walk(ROOT):
+            folders[:] = [name for name in folders if name not in SKIPPED]
+            for name in files:
+                path = pathlib.Path(folder, name).relative_to(ROOT)
+                wanted.add(path)
+                copy = self.source / path
+                if not copy.exists() or not filecmp.cmp(ROOT / path, copy, shallow=False):
+                    copy.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(ROOT / path, copy)
+        for path in [p for p in self.source.rglob("*") if p.is_file()]:
+            if path.relative_to(self.source) not in wanted:
+                path.unlink()
+
+    def make(self):
+        result = subprocess.run(["ninja", "-C", self.build, "-j1", "mutant_check"], capture_output=True, text=True)
+        return result.returncode == 0, result.stdout[-3000:]
+
+    def check(self):
+        """Whether the checks found something, and in which words."""
+        try:
+            result = subprocess.run([self.build / "mutant_check"], capture_output=True, text=True, timeout=CHECK_LIMIT)
+        except subprocess.TimeoutExpired:
+            return True, "the check did not end"
+        if result.returncode < 0:
+            return True, f"signal {-result.returncode}"
+        words = (result.stdout.strip().splitlines() or ["no output"])[-1]
+        return result.returncode != 0, words.removeprefix("caught by ")
+
+    def try_fault(self, fault):
+        path = self.source / fault.file
+        text, times = path.read_text(), path.stat()
+        if text.count(fault.old) != 1:
+            return False, "the file changed meanwhile"
+        path.write_text(text.replace(fault.old, fault.new))
+        try:
+            built, output = self.make()
+            return self.check() if built else (False, f"does not build:\n{output}")
+        finally:  # the text and the build with their times: nothing but the next fault is to be built again
+            path.write_text(text)
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            shutil.rmtree(self.build)
+            shutil.copytree(self.clean, self.build, symlinks=True)
 
 
-def configure(family, isa):
-    subprocess.run(["cmake", "-S", SOURCE, "-B", WORK / family, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
-                    "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1", f"-DTOKITAI_FAMILIES={family}",
-                    f"-DTOKITAI_ONLY_ISAS={isa}", "-DTOKITAI_TESTS=OFF", "-DTOKITAI_WERROR=OFF"],
-                   check=True, stdout=subprocess.DEVNULL)
+def run_family(family, faults, isa):
+    """Tries the faults of one family, printing as it goes; (caught, tried), or why it could not begin."""
+    begin = time.monotonic()
+    tree = Tree(family, isa)
+    if reason := tree.prepare():
+        return reason
+    report("(nothing broken)", family, begin, "-")
+    caught_ones = 0
+    for fault in faults:
+        begin = time.monotonic()
+        caught, words = tree.try_fault(fault)
+        caught_ones += caught
+        report(fault.name, family, begin, words if caught else f"SURVIVED: {words}")
+    return caught_ones, len(faults)
 
 
-def build(family, jobs):
-    result = subprocess.run(["ninja", "-C", WORK / family, "-j", str(jobs), "mutant_check"], capture_output=True, text=True)
-    return result.returncode == 0, result.stdout[-3000:]
-
-
-def check(family):
-    """Whether the checks found something, and in which words."""
-    try:
-        result = subprocess.run([WORK / family / "mutant_check"], capture_output=True, text=True, timeout=CHECK_LIMIT)
-    except subprocess.TimeoutExpired:
-        return True, "the check did not end"
-    if result.returncode < 0:
-        return True, f"signal {-result.returncode}"
-    words = (result.stdout.strip().splitlines() or ["no output"])[-1]
-    return result.returncode != 0, words.removeprefix("caught by ")
-
-
-def try_fault(fault, jobs):
-    path = SOURCE / fault.file
-    text = path.read_text()
-    assert text.count(fault.old) == 1, fault
-    path.write_text(text.replace(fault.old, fault.new))
-    try:
-        built, output = build(fault.family, jobs)
-        return check(fault.family) if built else (False, f"does not build:\n{output}")
-    finally:
-        path.write_text(text)
+def report(name, family, begin, words):
+    print(f"{name:40}{family:15}{time.monotonic() - begin:8.1f}  {words}", flush=True)
 
 
 def main():
@@ -124,7 +162,7 @@ def main():
     parser.add_argument("--family", action="append", help="only faults of this operator family")
     parser.add_argument("--only", help="only faults whose name contains this text")
     parser.add_argument("--isa", default=machine_isa(), help="instruction set to build (%(default)s)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="parallel compilations (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="families at a time (%(default)s)")
     parser.add_argument("--list", action="store_true", help="list the faults and stop")
     arguments = parser.parse_args()
 
@@ -138,28 +176,18 @@ def main():
         return 0 if faults else "no fault of that name"
 
     start = time.monotonic()
-    copy_sources()
-    families = list(dict.fromkeys(fault.family for fault in faults))
-    survivors = 0
+    by_family = {}
+    for fault in faults:
+        by_family.setdefault(fault.family, []).append(fault)
+    longest_first = sorted(by_family, key=lambda family: -len(by_family[family]))
     print(f"{'fault':40}{'family':15}{'seconds':>8}  caught by", flush=True)
-    for family in families:
-        begin = time.monotonic()
-        configure(family, arguments.isa)
-        built, output = build(family, arguments.jobs)
-        if not built:
-            return f"the unbroken tree does not build for {family}:\n{output}"
-        found, words = check(family)
-        if found:
-            return f"the unbroken tree fails for {family}: {words}"
-        print(f"{'(nothing broken)':40}{family:15}{time.monotonic() - begin:8.1f}  -", flush=True)
-        for fault in (fault for fault in faults if fault.family == family):
-            begin = time.monotonic()
-            caught, words = try_fault(fault, arguments.jobs)
-            survivors += not caught
-            print(f"{fault.name:40}{family:15}{time.monotonic() - begin:8.1f}  {words if caught else 'SURVIVED: ' + words}",
-                  flush=True)
-    print(f"\n{len(faults) - survivors} of {len(faults)} caught in {time.monotonic() - start:.0f} seconds ({arguments.isa})")
-    return 1 if survivors else 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        results = list(pool.map(lambda family: run_family(family, by_family[family], arguments.isa), longest_first))
+    if reasons := [result for result in results if isinstance(result, str)]:
+        return "\n".join(reasons)
+    caught = sum(result[0] for result in results)
+    print(f"\n{caught} of {len(faults)} caught in {time.monotonic() - start:.0f} seconds ({arguments.isa})")
+    return 0 if caught == len(faults) else 1
 
 
 if __name__ == "__main__":

@@ -34,8 +34,10 @@ template <class D, Type S> struct EachMachine : D::Names {
   }
   template <Type T> TK_FN void write(std::size_t operand, Lanes v) const {
     auto* p = static_cast<typename Memory<T>::Element*>(tensor[operand].data) + i;
-    if (count == kWidth) Memory<T>::write(p, Memory<T>::narrow(v));
-    else write_first<T>(p, Memory<T>::narrow(v), count);
+    if (count == kWidth)
+      Memory<T>::write(p, Memory<T>::narrow(v));
+    else
+      write_first<T>(p, Memory<T>::narrow(v), count);
   }
 };
 
@@ -62,7 +64,8 @@ __attribute__((flatten)) void update(const Call& call, const Operands& tensor, s
 
 // The first element in [begin, end) that the definition's check refuses, or -1.
 template <class D, Type S>
-__attribute__((flatten)) std::int64_t first_invalid(const Call& call, const Operands& tensor, std::int64_t begin, std::int64_t end) {
+__attribute__((flatten)) std::int64_t first_invalid(const Call& call, const Operands& tensor, std::int64_t begin,
+                                                    std::int64_t end) {
   EachMachine<D, S> m(call, tensor);
   for (m.i = begin; m.i < end; m.i += kWidth) {
     m.count = std::min<std::int64_t>(kWidth, end - m.i);

@@ -8,10 +8,16 @@
 
 namespace tokitai::cpu::TK_ISA {
 
-template <class D, Type S> Answer run(patterns::Each, const Call& call, Pool& pool) { return run_each<D, S>(call, pool); }
+template <class D, Type S> Answer run(patterns::Each, const Call& call, Pool& pool) {
+  return run_each<D, S>(call, pool);
+}
 template <class D, Type S> Answer run(patterns::Row, const Call& call, Pool& pool) { return run_row<D, S>(call, pool); }
-template <class D, Type S> Answer run(patterns::Segment, const Call& call, Pool& pool) { return run_segment<D, S>(call, pool); }
-template <class D, Type S> Answer run(patterns::Tile, const Call& call, Pool& pool) { return run_tile<D, S>(call, pool); }
+template <class D, Type S> Answer run(patterns::Segment, const Call& call, Pool& pool) {
+  return run_segment<D, S>(call, pool);
+}
+template <class D, Type S> Answer run(patterns::Tile, const Call& call, Pool& pool) {
+  return run_tile<D, S>(call, pool);
+}
 
 template <class D> Answer run_stored(const Call& call, Pool& pool) {
   const typename D::Pattern pattern{};

@@ -35,7 +35,7 @@ struct Mask {
 
 struct LaneBits {
   hn::Vec<BitsTag> v;
-  TK_FN LaneBits(hn::Vec<BitsTag> x) : v(x) {}                               // NOLINT(google-explicit-constructor)
+  TK_FN LaneBits(hn::Vec<BitsTag> x) : v(x) {}                   // NOLINT(google-explicit-constructor)
   TK_FN LaneBits(std::uint32_t x) : v(hn::Set(BitsTag(), x)) {}  // NOLINT(google-explicit-constructor)
   friend TK_FN LaneBits operator+(LaneBits a, LaneBits b) { return hn::Add(a.v, b.v); }
   friend TK_FN LaneBits operator-(LaneBits a, LaneBits b) { return hn::Sub(a.v, b.v); }
@@ -51,7 +51,7 @@ Lanes from_bits(LaneBits u);
 struct Lanes {
   hn::Vec<FloatTag> v;
   Lanes() = default;
-  TK_FN Lanes(hn::Vec<FloatTag> x) : v(x) {}                       // NOLINT(google-explicit-constructor)
+  TK_FN Lanes(hn::Vec<FloatTag> x) : v(x) {}           // NOLINT(google-explicit-constructor)
   TK_FN Lanes(float x) : v(hn::Set(FloatTag(), x)) {}  // NOLINT(google-explicit-constructor)
 
   friend TK_FN Lanes operator+(Lanes a, Lanes b) { return hn::Add(a.v, b.v); }

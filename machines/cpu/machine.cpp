@@ -12,9 +12,9 @@
 namespace tokitai {
 
 // cpu_kernels.inc lists every (instruction set, operator folder) that the build made kernels for.
-#define TK_CPU_KERNELS(isa, family)                                 \
-  namespace family {                                                \
-  std::span<const NamedKernel<cpu::Kernel>> cpu_kernels_##isa();    \
+#define TK_CPU_KERNELS(isa, family)                              \
+  namespace family {                                             \
+  std::span<const NamedKernel<cpu::Kernel>> cpu_kernels_##isa(); \
   }
 #include "cpu_kernels.inc"
 #undef TK_CPU_KERNELS
@@ -51,8 +51,8 @@ struct Isa {
 
 #if defined(__x86_64__)
 bool runs_avx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
 }
 bool runs_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
@@ -103,8 +103,10 @@ std::vector<std::string> supported_isas() {
 
 Result<std::shared_ptr<Machine>> make_machine(const DeviceOptions& options) {
   if (options.threads < 0 || options.threads > kMostThreads)
-    return Status::invalid(fmt::format("threads = {}; it must be in [0, {}] (0: one per core)", options.threads, kMostThreads));
-  const int threads = options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    return Status::invalid(
+        fmt::format("threads = {}; it must be in [0, {}] (0: one per core)", options.threads, kMostThreads));
+  const int threads =
+      options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   for (const Isa& isa : kIsas) {
     if (!isa.supported() || (!options.isa.empty() && options.isa != isa.name)) continue;
     try {
@@ -115,7 +117,8 @@ Result<std::shared_ptr<Machine>> make_machine(const DeviceOptions& options) {
   }
   for (const Isa& isa : kIsas)
     if (options.isa == isa.name)
-      return Status(Code::unavailable, fmt::format("this processor does not run {}; it runs {}", isa.name, fmt::join(supported_isas(), ", ")));
+      return Status(Code::unavailable, fmt::format("this processor does not run {}; it runs {}", isa.name,
+                                                   fmt::join(supported_isas(), ", ")));
   return Status::invalid(fmt::format("isa = {}; it must be one of {}", options.isa, fmt::join(supported_isas(), ", ")));
 }
 

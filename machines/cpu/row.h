@@ -48,7 +48,8 @@ template <class D, Type S> struct RowMachine : D::Names {
   mutable std::array<Ahead, 2> ahead{};
   std::size_t loaded = 0;  // operands loaded for this row; a third is left to the hardware
 
-  RowMachine(const Call& c, void* scratch) : call(c), n(c.operand(0).cols()), free_buffer(static_cast<float*>(scratch)) {
+  RowMachine(const Call& c, void* scratch)
+      : call(c), n(c.operand(0).cols()), free_buffer(static_cast<float*>(scratch)) {
     for (std::size_t i = 0; i < kMaxOperands; ++i) streamed[i] = worth_streaming(call.operands[i]);
   }
 
@@ -60,7 +61,8 @@ template <class D, Type S> struct RowMachine : D::Names {
   template <class O> float number(O) const { return static_cast<const float*>(call.operand(O::index).data)[row]; }
   template <class O> std::int64_t integer(O) const {
     const View& v = call.operand(O::index);
-    return v.type == Type::i32 ? static_cast<const std::int32_t*>(v.data)[row] : static_cast<const std::int64_t*>(v.data)[row];
+    return v.type == Type::i32 ? static_cast<const std::int32_t*>(v.data)[row]
+                               : static_cast<const std::int64_t*>(v.data)[row];
   }
 
   TK_FN float* take(int operand) {
@@ -86,13 +88,15 @@ template <class D, Type S> struct RowMachine : D::Names {
     widen_row(from, p);
     const bool last = row + 1 == v.shape[0];
     const auto* next = reinterpret_cast<const std::byte*>(from + v.row_stride);
-    if (loaded < ahead.size()) ahead[loaded++] = last ? Ahead{} : Ahead{next, next + n * static_cast<std::int64_t>(sizeof(Element))};
+    if (loaded < ahead.size())
+      ahead[loaded++] = last ? Ahead{} : Ahead{next, next + n * static_cast<std::int64_t>(sizeof(Element))};
     return {p};
   }
   // As many lines of each as four registers of elements fill.
   TK_FN void fetch_ahead() const {
     for (Ahead& a : ahead)
-      for (std::int64_t bytes = 4 * kWidth * static_cast<std::int64_t>(sizeof(Element)); a.line < a.end && bytes > 0; bytes -= 64, a.line += 64)
+      for (std::int64_t bytes = 4 * kWidth * static_cast<std::int64_t>(sizeof(Element)); a.line < a.end && bytes > 0;
+           bytes -= 64, a.line += 64)
         __builtin_prefetch(a.line, 0, 2);
   }
   // A row on chip that is not loaded but made; it borrows the buffer of an output, which needs none.
@@ -115,7 +119,8 @@ template <class D, Type S> struct RowMachine : D::Names {
       int t = 0;
       ((acc[t][0] = acc[t][1] = acc[t][2] = acc[t][3] = Lanes(Term::identity), ++t), ...);
       // Chunks in which all four registers are inside the row; only the next one can be cut by its end.
-      const std::int64_t whole = length < lane + kStep ? 0 : std::min<std::int64_t>(kChunks, (length - lane - kStep) / kLanes + 1);
+      const std::int64_t whole =
+          length < lane + kStep ? 0 : std::min<std::int64_t>(kChunks, (length - lane - kStep) / kLanes + 1);
       for (std::int64_t chunk = 0; chunk < whole; ++chunk) {
         for (int u = 0; u < 4; ++u) {
           const Span i{block + chunk * kLanes + lane + u * kWidth};
@@ -164,8 +169,10 @@ template <class D, Type S> struct RowMachine : D::Names {
   // Everywhere f, in column j g: only the four registers around the column ask which it is.
   template <int I, class F, class G> TK_FN void store_but(Storage<I>, std::int64_t j, G g, F f) const {
     const auto either = [&](Span i) { return select(lane_is(j - i.at), Lanes(g(i)), Lanes(f(i))); };
-    if (streamed[I]) store_as<I, true>(j, either, f);
-    else store_as<I, false>(j, either, f);
+    if (streamed[I])
+      store_as<I, true>(j, either, f);
+    else
+      store_as<I, false>(j, either, f);
   }
   template <int I, bool stream, class F, class E> TK_FN void store_as(std::int64_t j, E either, F f) const {
     const View& v = call.operand(I);
@@ -182,8 +189,10 @@ template <class D, Type S> struct RowMachine : D::Names {
       }
     }
     const auto put_register = [&](std::int64_t at, Lanes value) {
-      if constexpr (stream) Memory<S>::stream(to + at, Memory<S>::narrow(value));
-      else Memory<S>::write(to + at, Memory<S>::narrow(value));
+      if constexpr (stream)
+        Memory<S>::stream(to + at, Memory<S>::narrow(value));
+      else
+        Memory<S>::write(to + at, Memory<S>::narrow(value));
     };
     // Four registers a turn: the loop's own instructions were a tenth of the time.
     for (; i + 4 * kWidth <= end; i += 4 * kWidth) {
@@ -197,7 +206,9 @@ template <class D, Type S> struct RowMachine : D::Names {
     for (; i + kWidth <= end; i += kWidth) put_register(i, either(Span{i}));
     if (i < end) write_first<S>(to + i, Memory<S>::narrow(either(Span{i})), end - i);
   }
-  template <int I> TK_FN void put(Single<I>, float v) const { static_cast<float*>(call.operand(I).data)[row] = canonical(v); }
+  template <int I> TK_FN void put(Single<I>, float v) const {
+    static_cast<float*>(call.operand(I).data)[row] = canonical(v);
+  }
 
   // Sums over rows, for two outputs in one pass over the columns.
   template <class A, class TermA, class B, class TermB>

@@ -14,8 +14,10 @@ template <Type S> void write_sums(const View& out, const float* sums, std::int64
     for (std::int64_t i = begin; i < end; i += kWidth)
       write_first<T>(to + i, Memory<T>::narrow(load(sums + i)), std::min<std::int64_t>(kWidth, end - i));
   };
-  if (out.type == S) write.template operator()<S>();
-  else write.template operator()<Type::f32>();
+  if (out.type == S)
+    write.template operator()<S>();
+  else
+    write.template operator()<Type::f32>();
 }
 
 template <class D, Type S> Answer check_rows(const Call& call, Pool& pool) {
@@ -65,7 +67,8 @@ void run_unit_with_sums(RowMachine<D, S>& m, const ColumnSums& sums, float* chai
                         std::int64_t begin, std::int64_t end, std::int64_t rows_per_unit) {
   const bool nested = rows_per_unit > kChain;
   for (int s = 0; s < sums.count; ++s) {
-    m.column_chain[static_cast<std::size_t>(sums.operands[s])] = nested ? chains + s * sums.stride : sums.partial(s, unit);
+    m.column_chain[static_cast<std::size_t>(sums.operands[s])] =
+        nested ? chains + s * sums.stride : sums.partial(s, unit);
     if (nested) std::fill_n(sums.partial(s, unit), sums.stride, 0.0f);
   }
   for (std::int64_t first = begin; first < end; first += kChain) {
@@ -90,7 +93,8 @@ template <class D, Type S> Answer run_row(const Call& call, Pool& pool) {
   sums.units = (rows + rows_per_unit - 1) / rows_per_unit;
   sums.stride = row_buffer_bytes(n) / 4;
   if (sums.count > 0) {
-    sums.partials = static_cast<float*>(pool.shared_scratch().reserve(static_cast<std::size_t>(sums.count * sums.units * sums.stride) * 4));
+    sums.partials = static_cast<float*>(
+        pool.shared_scratch().reserve(static_cast<std::size_t>(sums.count * sums.units * sums.stride) * 4));
     if (sums.partials == nullptr) return {Answer::out_of_memory};
   }
   // A thread's share of the contract's workspace, behind its machine: a machine lives as long as the call, so that

@@ -63,12 +63,16 @@ template <Type S> struct RowSum {
     return count == kWidth ? Memory<S>::widen(in(row, col)) : widen_first<S>(in(row, col), count);
   }
   // The sum in the output's type: storage (already rounded) or f32, possibly added to what is there.
-  template <Type T> TK_FN void put(std::int64_t v, std::int64_t col, std::int64_t count, typename Memory<T>::Packed x) const {
+  template <Type T>
+  TK_FN void put(std::int64_t v, std::int64_t col, std::int64_t count, typename Memory<T>::Packed x) const {
     auto* to = static_cast<typename Memory<T>::Element*>(dweight.data) + v * dweight.row_stride + col;
     constexpr std::uintptr_t kAlignment = kWidth * sizeof(*to);
-    if (count < kWidth) write_first<T>(to, x, count);
-    else if (streamed && reinterpret_cast<std::uintptr_t>(to) % kAlignment == 0) Memory<T>::stream(to, x);
-    else Memory<T>::write(to, x);
+    if (count < kWidth)
+      write_first<T>(to, x, count);
+    else if (streamed && reinterpret_cast<std::uintptr_t>(to) % kAlignment == 0)
+      Memory<T>::stream(to, x);
+    else
+      Memory<T>::write(to, x);
   }
   TK_FN void put_f32(std::int64_t v, std::int64_t col, std::int64_t count, Lanes sum) const {
     if (accumulate) {
@@ -78,21 +82,25 @@ template <Type S> struct RowSum {
     put<Type::f32>(v, col, count, canonical(sum));
   }
   TK_FN void finish(std::int64_t v, std::int64_t col, std::int64_t count, Lanes sum) const {
-    if (dweight.type == Type::f32) put_f32(v, col, count, sum);
-    else put<S>(v, col, count, Memory<S>::narrow(sum));
+    if (dweight.type == Type::f32)
+      put_f32(v, col, count, sum);
+    else
+      put<S>(v, col, count, Memory<S>::narrow(sum));
   }
 
   // Exact f16 in any number: sums of up to 8192 terms are exact in double; between them int64 takes over. Sums
   // wait in the first-level cache, so that each occurrence is read once, in one piece.
   static constexpr std::int64_t kExactColumns = 512;
-  void exact_columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t col, std::int64_t count) const {
+  void exact_columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t col,
+                     std::int64_t count) const {
     ExactSum sums[kExactColumns];
     alignas(64) double batch[kExactColumns + kWidth];
     for (std::int64_t first = 0; first < terms; first += kExactInDouble) {
       std::fill_n(batch, count, 0.0);
       for (std::int64_t r = first; r < std::min(terms, first + kExactInDouble); ++r) {
         if (r + 2 < terms) fetch(rows[r + 2], col, count);
-        for (std::int64_t c = 0; c < count; c += kWidth) add_to(batch + c, read(rows[r], col + c, std::min<std::int64_t>(kWidth, count - c)));
+        for (std::int64_t c = 0; c < count; c += kWidth)
+          add_to(batch + c, read(rows[r], col + c, std::min<std::int64_t>(kWidth, count - c)));
       }
       for (std::int64_t c = 0; c < count; ++c) sums[c].add_exact(batch[c]);
     }
@@ -113,7 +121,8 @@ template <Type S> struct RowSum {
     const hn::Half<FloatTag> half;
     const hn::RebindToFloat<hn::Rebind<std::int64_t, hn::Half<FloatTag>>> wide;
     hn::StoreU(hn::Add(hn::LoadU(wide, sums), hn::PromoteTo(wide, hn::LowerHalf(half, x.v))), wide, sums);
-    hn::StoreU(hn::Add(hn::LoadU(wide, sums + kWidth / 2), hn::PromoteTo(wide, hn::UpperHalf(half, x.v))), wide, sums + kWidth / 2);
+    hn::StoreU(hn::Add(hn::LoadU(wide, sums + kWidth / 2), hn::PromoteTo(wide, hn::UpperHalf(half, x.v))), wide,
+               sums + kWidth / 2);
 #else
     alignas(64) float values[kWidth];
     store(values, x);
@@ -123,12 +132,14 @@ template <Type S> struct RowSum {
   // Occurrences lie anywhere: their lines are asked for ahead of time.
   TK_FN void fetch(std::int64_t row, std::int64_t col, std::int64_t count) const {
     const auto* line = reinterpret_cast<const std::byte*>(in(row, col));
-    for (std::int64_t i = 0; i < count * static_cast<std::int64_t>(sizeof(Element)); i += 64) __builtin_prefetch(line + i);
+    for (std::int64_t i = 0; i < count * static_cast<std::int64_t>(sizeof(Element)); i += 64)
+      __builtin_prefetch(line + i);
   }
 
 #if defined(__AVX2__)
   // `registers` whole registers of columns, a cache line of every row at a time, summed in double.
-  template <int registers> TK_FN void double_columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t col) const {
+  template <int registers>
+  TK_FN void double_columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t col) const {
     const hn::Half<FloatTag> half;
     const hn::RebindToFloat<hn::Rebind<std::int64_t, hn::Half<FloatTag>>> wide;
     hn::Vec<decltype(wide)> low[registers], high[registers];
@@ -144,7 +155,8 @@ template <Type S> struct RowSum {
     const auto to_odd = [&](auto sum) {
       const auto raw = hn::BitCast(u, sum);
       const auto dropped = hn::Set(u, (std::uint64_t{1} << 29) - 1);
-      const auto sticky = hn::IfThenElse(hn::Eq(hn::And(raw, dropped), hn::Zero(u)), hn::Zero(u), hn::Set(u, std::uint64_t{1} << 29));
+      const auto sticky =
+          hn::IfThenElse(hn::Eq(hn::And(raw, dropped), hn::Zero(u)), hn::Zero(u), hn::Set(u, std::uint64_t{1} << 29));
       return hn::DemoteTo(half, hn::BitCast(wide, hn::Or(hn::AndNot(dropped, raw), sticky)));
     };
     for (int k = 0; k < registers; ++k) {
@@ -158,8 +170,8 @@ template <Type S> struct RowSum {
 #endif
 
   // f16 to f16, nothing to add: +0, or the one gradient with its zeros made +0; `next` is read soon.
-  TK_FN std::int64_t copied_columns(const std::int64_t* rows, std::int64_t terms, const std::int64_t* next, std::int64_t v,
-                                    std::int64_t c, std::int64_t end) const {
+  TK_FN std::int64_t copied_columns(const std::int64_t* rows, std::int64_t terms, const std::int64_t* next,
+                                    std::int64_t v, std::int64_t c, std::int64_t end) const {
     if (dweight.type != S) return c;
     auto* to = static_cast<Element*>(dweight.data) + v * dweight.row_stride;
     const bool aligned = streamed && reinterpret_cast<std::uintptr_t>(to + c) % (kWidth * sizeof(Element)) == 0;
@@ -172,8 +184,10 @@ template <Type S> struct RowSum {
         }
       }
     };
-    if (aligned) loop([](Element* p, typename Memory<S>::Packed x) { Memory<S>::stream(p, x); });
-    else loop([](Element* p, typename Memory<S>::Packed x) { Memory<S>::write(p, x); });
+    if (aligned)
+      loop([](Element* p, typename Memory<S>::Packed x) { Memory<S>::stream(p, x); });
+    else
+      loop([](Element* p, typename Memory<S>::Packed x) { Memory<S>::write(p, x); });
     return c;
   }
 
@@ -258,8 +272,10 @@ template <class D, Type S> struct SegmentMachine : D::Names {
     pool.run((y.rows() + rows - 1) / rows, [&](std::int64_t unit, int) {
       for (std::int64_t i = unit * rows; i < std::min(y.rows(), (unit + 1) * rows); ++i) {
         const std::int64_t v = range.at(i);
-        if (range.padded(v)) std::memset(row_pointer(y, i), 0, static_cast<std::size_t>(bytes));
-        else copy_row(row_pointer(y, i), row_pointer(weight, v), bytes, streamed);
+        if (range.padded(v))
+          std::memset(row_pointer(y, i), 0, static_cast<std::size_t>(bytes));
+        else
+          copy_row(row_pointer(y, i), row_pointer(weight, v), bytes, streamed);
       }
     });
   }
@@ -267,7 +283,8 @@ template <class D, Type S> struct SegmentMachine : D::Names {
   template <class O, class Y> void scatter_sum(O, Y, bool accumulate) {
     const View &dweight = call.operand(O::index), &dy = call.operand(Y::index);
     const std::int64_t vocab = dweight.rows(), queries = dy.rows(), dim = dy.cols();
-    auto* memory = static_cast<std::int64_t*>(pool.shared_scratch().reserve(static_cast<std::size_t>(vocab + 2 + queries) * 8));
+    auto* memory =
+        static_cast<std::int64_t*>(pool.shared_scratch().reserve(static_cast<std::size_t>(vocab + 2 + queries) * 8));
     if (memory == nullptr) {
       answer = {Answer::out_of_memory};
       return;

@@ -36,7 +36,8 @@ constexpr std::int64_t round_up(std::int64_t n, std::int64_t unit) { return (n +
 // Packs `count` lines from `first` on, inner index [k0, k1), into panels of `panel` lines: for each inner index
 // the panel's values side by side, absent lines as zero. `along` says that the lines lie along memory's rows.
 template <Type S, int panel>
-void pack(const View& from, bool along, std::int64_t first, std::int64_t count, std::int64_t k0, std::int64_t k1, float* to) {
+void pack(const View& from, bool along, std::int64_t first, std::int64_t count, std::int64_t k0, std::int64_t k1,
+          float* to) {
   using Element = typename Memory<S>::Element;
   const auto* base = static_cast<const Element*>(from.data);
   const std::int64_t inner = k1 - k0;
@@ -50,7 +51,8 @@ void pack(const View& from, bool along, std::int64_t first, std::int64_t count, 
           for (; l + kWidth <= lines; l += kWidth) store(to + k * panel + l, Memory<S>::widen(row + l));
         if (l == lines) continue;
         alignas(64) float rest[panel + kWidth] = {};
-        for (std::int64_t r = l; r < lines; r += kWidth) store(rest + r, widen_first<S>(row + r, std::min<std::int64_t>(kWidth, lines - r)));
+        for (std::int64_t r = l; r < lines; r += kWidth)
+          store(rest + r, widen_first<S>(row + r, std::min<std::int64_t>(kWidth, lines - r)));
         for (; l < panel; ++l) to[k * panel + l] = rest[l];
       }
       continue;
@@ -88,15 +90,18 @@ TK_FN void chains(const float* a, const float* b, std::int64_t inner, float* c, 
     for (int v = 0; v < kVectors; ++v) store(c + i * stride + v * kWidth, acc[i][v]);
 }
 
-template <Type T> void write_block(const View& out, const float* c, std::int64_t stride, std::int64_t row, std::int64_t col,
-                                   std::int64_t rows, std::int64_t cols) {
+template <Type T>
+void write_block(const View& out, const float* c, std::int64_t stride, std::int64_t row, std::int64_t col,
+                 std::int64_t rows, std::int64_t cols) {
   using Element = typename Memory<T>::Element;
   for (std::int64_t i = 0; i < rows; ++i) {
     Element* to = static_cast<Element*>(out.data) + (row + i) * out.row_stride + col;
     for (std::int64_t j = 0; j < cols; j += kWidth) {
       const auto x = Memory<T>::narrow(load(c + i * stride + j));
-      if (j + kWidth <= cols) Memory<T>::write(to + j, x);
-      else write_first<T>(to + j, x, cols - j);
+      if (j + kWidth <= cols)
+        Memory<T>::write(to + j, x);
+      else
+        write_first<T>(to + j, x, cols - j);
     }
   }
 }
@@ -119,7 +124,8 @@ template <class D, Type S> struct TileMachine : D::Names {
     auto* packed_b = static_cast<float*>(pool.shared_scratch().reserve(static_cast<std::size_t>(widest * inner) * 4));
     if (packed_b == nullptr) return fail();
     for (int worker = 0; worker < pool.threads(); ++worker)
-      if (pool.scratch(worker).reserve(static_cast<std::size_t>(row_block * (kInnerBlock + widest)) * 4) == nullptr) return fail();
+      if (pool.scratch(worker).reserve(static_cast<std::size_t>(row_block * (kInnerBlock + widest)) * 4) == nullptr)
+        return fail();
 
     for (std::int64_t col = 0; col < n; col += kColBlock) {
       const std::int64_t cols = std::min(kColBlock, n - col);
@@ -136,16 +142,16 @@ template <class D, Type S> struct TileMachine : D::Names {
       });
       pool.run((m + row_block - 1) / row_block, [&](std::int64_t unit, int worker) {
         auto* packed_a = static_cast<float*>(pool.scratch(worker).data());
-        block(a, packed_a, packed_b, packed_a + row_block * kInnerBlock, out, unit * row_block, std::min(row_block, m - unit * row_block),
-              col, cols, inner);
+        block(a, packed_a, packed_b, packed_a + row_block * kInnerBlock, out, unit * row_block,
+              std::min(row_block, m - unit * row_block), col, cols, inner);
       });
     }
   }
   void fail() { answer = {Answer::out_of_memory}; }
 
-  __attribute__((flatten)) static void block(const Factor& a, float* packed_a, const float* packed_b, float* c, const View& out,
-                                             std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols,
-                                             std::int64_t inner) {
+  __attribute__((flatten)) static void block(const Factor& a, float* packed_a, const float* packed_b, float* c,
+                                             const View& out, std::int64_t row, std::int64_t rows, std::int64_t col,
+                                             std::int64_t cols, std::int64_t inner) {
     const std::int64_t padded_rows = round_up(rows, kRows), padded_cols = round_up(cols, kCols);
     for (std::int64_t k0 = 0; k0 < inner; k0 += kInnerBlock) {
       const std::int64_t k1 = std::min(inner, k0 + kInnerBlock);
@@ -155,8 +161,10 @@ template <class D, Type S> struct TileMachine : D::Names {
         for (std::int64_t i = 0; i < padded_rows; i += kRows)
           chains(packed_a + i * (k1 - k0), panel_b, k1 - k0, c + i * padded_cols + j, padded_cols, k0 == 0);
     }
-    if (out.type == S) write_block<S>(out, c, padded_cols, row, col, rows, cols);
-    else write_block<Type::f32>(out, c, padded_cols, row, col, rows, cols);
+    if (out.type == S)
+      write_block<S>(out, c, padded_cols, row, col, rows, cols);
+    else
+      write_block<Type::f32>(out, c, padded_cols, row, col, rows, cols);
   }
 };
 

@@ -4,9 +4,9 @@
 
 namespace tokitai {
 
-#define TK_FAMILY(family)                                                  \
-  namespace family {                                                       \
-  std::span<const NamedKernel<reference::Kernel>> reference_kernels();     \
+#define TK_FAMILY(family)                                              \
+  namespace family {                                                   \
+  std::span<const NamedKernel<reference::Kernel>> reference_kernels(); \
   }
 #include "families.inc"
 #undef TK_FAMILY

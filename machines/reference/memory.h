@@ -3,8 +3,8 @@
 #pragma once
 #include <cstdint>
 
-#include "tokitai/call.h"
 #include "numerics/half.h"
+#include "tokitai/call.h"
 
 namespace tokitai::reference {
 

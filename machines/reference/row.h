@@ -67,7 +67,9 @@ template <class D> struct RowMachine : D::Names {
     }
     return total;
   }
-  template <class... Term> Reduced<float, sizeof...(Term)> reduce(const Term&... term) const { return {chain(term)...}; }
+  template <class... Term> Reduced<float, sizeof...(Term)> reduce(const Term&... term) const {
+    return {chain(term)...};
+  }
   template <class F> float sum(F f) const { return chain(Sum{f}); }
   template <class F> float sum_fma(F f) const { return chain(SumFma{f}); }
   template <class F> float max(F f) const { return chain(Max{f}); }
@@ -84,7 +86,8 @@ template <class D> struct RowMachine : D::Names {
   }
   template <class O> void put(O, float v) const { write(call.operand(O::index), row, 0, v); }
 
-  template <class A, class TermA, class B, class TermB> void column_sums(A, const TermA& term_a, B, const TermB& term_b) {
+  template <class A, class TermA, class B, class TermB>
+  void column_sums(A, const TermA& term_a, B, const TermB& term_b) {
     column_chain(A::index, term_a);
     column_chain(B::index, term_b);
   }

@@ -8,8 +8,8 @@
 #include "machines/reference/memory.h"
 #include "patterns/column.h"
 #include "patterns/names.h"
-#include "runtime/kernel_table.h"
 #include "patterns/segment.h"
+#include "runtime/kernel_table.h"
 
 namespace tokitai::reference {
 
@@ -22,8 +22,10 @@ template <class D> struct SegmentMachine : D::Names {
     const View &y = call.operand(O::index), &weight = call.operand(W::index);
     const std::size_t bytes = static_cast<std::size_t>(y.cols()) * size_of(y.type);
     for (std::int64_t i = 0; i < y.rows(); ++i) {
-      if (range.padded(range.at(i))) std::memset(row_pointer(y, i), 0, bytes);
-      else std::memcpy(row_pointer(y, i), row_pointer(weight, range.at(i)), bytes);
+      if (range.padded(range.at(i)))
+        std::memset(row_pointer(y, i), 0, bytes);
+      else
+        std::memcpy(row_pointer(y, i), row_pointer(weight, range.at(i)), bytes);
     }
   }
 
@@ -63,8 +65,7 @@ template <class D> struct SegmentMachine : D::Names {
 
 template <class D> Answer run_segment(const Call& call) {
   SegmentMachine<D> m{{}, call, IndexRange(call)};
-  if (const std::int64_t bad = m.range.first_bad(0, m.range.index.rows()); bad >= 0)
-    return {Answer::refused, bad};
+  if (const std::int64_t bad = m.range.first_bad(0, m.range.index.rows()); bad >= 0) return {Answer::refused, bad};
   D::segment(m);
   return m.answer;
 }

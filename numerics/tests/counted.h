@@ -19,10 +19,10 @@ struct Counted {
   Counted(float x) : value(x) {}
 };
 
-#define TK_COUNTED_OPERATOR(Result, Operand, op) \
+#define TK_COUNTED_OPERATOR(Result, Operand, op)    \
   inline Result operator op(Operand a, Operand b) { \
-    ++operations; \
-    return Result{a.value op b.value}; \
+    ++operations;                                   \
+    return Result{a.value op b.value};              \
   }
 TK_COUNTED_OPERATOR(Counted, Counted, +)
 TK_COUNTED_OPERATOR(Counted, Counted, -)

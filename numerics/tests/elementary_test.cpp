@@ -136,9 +136,10 @@ std::vector<float> special_arguments() {
   for (std::uint32_t u = 0; u <= 0x7f800000u; u += 0x00800000u) {
     for (std::uint32_t v : {u - 1, u, u + 1}) all.push_back(from_bits(v & 0x7fffffffu));
   }
-  for (float x : {0x1p-149f, 0x1p-148f, 0x1.62e42ep+6f, 0x1.62e430p+6f, 0x1.5d589ep+6f, 0x1.9fe368p+6f,
-                  0x1.9fe36ap+6f, 0x1.9d1d9ep+6f, 0x1.9d1da0p+6f, 104.0f, 103.0f, 89.0f, 88.0f, 3.96875f,
-                  3.9375f, 10.0f, 9.01f, 9.02f, 0.70710677f, 0.70710683f, 1.4142135f, 1.4142137f}) {
+  for (float x : {0x1p-149f,      0x1p-148f,      0x1.62e42ep+6f, 0x1.62e430p+6f, 0x1.5d589ep+6f, 0x1.9fe368p+6f,
+                  0x1.9fe36ap+6f, 0x1.9d1d9ep+6f, 0x1.9d1da0p+6f, 104.0f,         103.0f,         89.0f,
+                  88.0f,          3.96875f,       3.9375f,        10.0f,          9.01f,          9.02f,
+                  0.70710677f,    0.70710683f,    1.4142135f,     1.4142137f}) {
     all.push_back(x);
   }
   std::size_t half = all.size();
@@ -161,8 +162,8 @@ template <class F, class G> void check(Claim claim, F f, G exact, MpfrFunction f
   EXPECT_EQ(s.wrong, 0u) << std::hexfloat << s.wrong_at;
   ASSERT_FALSE(s.worst.empty());
   double x_worst = s.worst[0].x;
-  std::printf("%s: worst error %.5f ulp at %a (%.9g), over %llu inputs; %llu descents\n", claim.name,
-              s.worst[0].error, x_worst, x_worst, static_cast<unsigned long long>(s.compared),
+  std::printf("%s: worst error %.5f ulp at %a (%.9g), over %llu inputs; %llu descents\n", claim.name, s.worst[0].error,
+              x_worst, x_worst, static_cast<unsigned long long>(s.compared),
               static_cast<unsigned long long>(s.descents));
   EXPECT_LE(s.worst[0].error, claim.error);
   if (kStride == 1) {

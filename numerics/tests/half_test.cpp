@@ -34,8 +34,8 @@ std::uint16_t nearer_bf16(std::uint32_t u) {
   double size = std::fabs(static_cast<double>(x));
   double low = from_bits(below);
   double high = above == 0x7f800000u ? 0x1p128 : static_cast<double>(from_bits(above));
-  bool up = below != 0x7f800000u &&
-            (high - size < size - low || (high - size == size - low && (above & 0x10000u) == 0));
+  bool up =
+      below != 0x7f800000u && (high - size < size - low || (high - size == size - low && (above & 0x10000u) == 0));
   return static_cast<std::uint16_t>(((up ? above : below) | (u & 0x80000000u)) >> 16);
 }
 
@@ -63,8 +63,8 @@ __attribute__((target("f16c"))) float processor_widen(std::uint16_t h) { return 
 
 TEST(NarrowF16, EqualsTheProcessorsOnEveryFloat) {
   if (!__builtin_cpu_supports("f16c")) GTEST_SKIP() << "this processor has no F16C";
-  auto partials = testing::over_ranges<Mismatches>(
-      0, kAllFloats / 8, [](std::uint64_t a, std::uint64_t b, Mismatches& m) {
+  auto partials =
+      testing::over_ranges<Mismatches>(0, kAllFloats / 8, [](std::uint64_t a, std::uint64_t b, Mismatches& m) {
         std::uint16_t out[8];
         for (std::uint64_t i = a; i < b; ++i) {
           processor_f16(static_cast<std::uint32_t>(i * 8), out);
@@ -216,8 +216,8 @@ TEST(NarrowF16FromDouble, RoundsOnceAroundEveryValueAndEveryTie) {
 }
 
 TEST(NarrowF16FromDouble, HandlesTheEndsAndRandomBits) {
-  for (double x : {0.0, 0x1p-1074, 0x1p-1022, 0x1p-25, 0x1.0000000000001p-25, 0x1.fffffffffffffp-26, 65519.99,
-                   65520.0, 1e300, static_cast<double>(kInfinity)}) {
+  for (double x : {0.0, 0x1p-1074, 0x1p-1022, 0x1p-25, 0x1.0000000000001p-25, 0x1.fffffffffffffp-26, 65519.99, 65520.0,
+                   1e300, static_cast<double>(kInfinity)}) {
     EXPECT_EQ(narrow_f16_from_double(x), nearest_f16(x)) << x;
     EXPECT_EQ(narrow_f16_from_double(-x), nearest_f16(-x)) << x;
   }

@@ -55,8 +55,7 @@ class OperandSource {
     auto pick = static_cast<std::uint32_t>(s >> 32);
     int spread = static_cast<int>(pick >> 8);
     switch (pick % 6) {
-      case 0:
-        break;
+      case 0: break;
       case 1:  // cancellation
         c = from_bits(bits(-(a * b)) + static_cast<std::uint32_t>(spread % 9 - 4));
         break;
@@ -93,13 +92,43 @@ class OperandSource {
 
 // Every combination of values at which something changes.
 std::vector<float> landmarks() {
-  std::vector<float> values = {
-      0.0f, 0x1p-149f, 0x1p-148f, 0x1p-127f, 0x1.fffffcp-127f, 0x1p-126f, 0x1.000002p-126f,
-      0x1p-100f, 0x1p-75f, 0x1.000002p-75f, 0x1p-25f, 0x1.000002p-25f, 0x1p-24f, 0x1.8p-24f,
-      0x1p-23f, 0x1p-12f, 0x1.001p+0f, 1.0f, 0x1.fffffep-1f, 0x1.000002p+0f, 0x1.8p+0f,
-      3.0f, 0x1.fffffep+0f, 0x1p+12f, 0x1p+23f, 0x1.000002p+12f, 0x1p+24f, 0x1.000002p+24f,
-      0x1p+63f, 0x1.fffffep+63f, 0x1p+64f, 0x1p+103f, 0x1p+104f, 0x1.fffffep+102f, 0x1p+127f,
-      0x1.fffffep+127f, kInfinity};
+  std::vector<float> values = {0.0f,
+                               0x1p-149f,
+                               0x1p-148f,
+                               0x1p-127f,
+                               0x1.fffffcp-127f,
+                               0x1p-126f,
+                               0x1.000002p-126f,
+                               0x1p-100f,
+                               0x1p-75f,
+                               0x1.000002p-75f,
+                               0x1p-25f,
+                               0x1.000002p-25f,
+                               0x1p-24f,
+                               0x1.8p-24f,
+                               0x1p-23f,
+                               0x1p-12f,
+                               0x1.001p+0f,
+                               1.0f,
+                               0x1.fffffep-1f,
+                               0x1.000002p+0f,
+                               0x1.8p+0f,
+                               3.0f,
+                               0x1.fffffep+0f,
+                               0x1p+12f,
+                               0x1p+23f,
+                               0x1.000002p+12f,
+                               0x1p+24f,
+                               0x1.000002p+24f,
+                               0x1p+63f,
+                               0x1.fffffep+63f,
+                               0x1p+64f,
+                               0x1p+103f,
+                               0x1p+104f,
+                               0x1.fffffep+102f,
+                               0x1p+127f,
+                               0x1.fffffep+127f,
+                               kInfinity};
   std::vector<float> all;
   for (float x : values) all.insert(all.end(), {x, -x});
   all.push_back(from_bits(kCanonicalNan));

@@ -46,21 +46,24 @@ std::span<const Contract> contracts() {
   static const Contract all[] = {
       {.name = "adamw.step",
        .summary = "One AdamW step over a list of tensors, in place.",
-       .formula = "g = grad*grad_scale; m' = fma(c1, g, beta1*m); v' = fma(c2, g*g, beta2*v); update = fma(weight_decay, "
-                  "theta, (m'*k1) / (sqrt(v'*k2) + eps)); theta' = RN(fma(-lr, update, theta)); with c1 = 1-beta1, c2 = "
-                  "1-beta2, k1 = 1/(1-beta1^t), k2 = 1/(1-beta2^t) from binary64; master weights take theta's place and "
-                  "theta' = RN(master')",
+       .formula =
+           "g = grad*grad_scale; m' = fma(c1, g, beta1*m); v' = fma(c2, g*g, beta2*v); update = fma(weight_decay, "
+           "theta, (m'*k1) / (sqrt(v'*k2) + eps)); theta' = RN(fma(-lr, update, theta)); with c1 = 1-beta1, c2 = "
+           "1-beta2, k1 = 1/(1-beta1^t), k2 = 1/(1-beta2^t) from binary64; master weights take theta's place and "
+           "theta' = RN(master')",
        .ensures = "reproducible: the same bits on every device, for any thread count and any grouping into lists",
-       .edges = "A gradient that is not finite spreads into theta, m and v as the formula says, unless skip_nonfinite is "
-                "set: then nothing changes. NaN results are canonical; subnormals are kept. An empty tensor inside a "
-                "list is fine.",
+       .edges =
+           "A gradient that is not finite spreads into theta, m and v as the formula says, unless skip_nonfinite is "
+           "set: then nothing changes. NaN results are canonical; subnormals are kept. An empty tensor inside a "
+           "list is fine.",
        .non_claims = "No claim about convergence, nor about v below zero (its square root is NaN).",
        .operands = {{"theta", in_out, storage, {"n"}, "parameters"},
                     {"m", in_out, f32, {"n"}, "first moment"},
                     {"v", in_out, f32, {"n"}, "second moment"},
                     {"grad", in, storage, {"n"}, "gradient"},
                     {"master", in_out, f32, {"n"}, "f32 master weights", true}},
-       .options = {{"lr", OptionKind::f32, option_f32(1e-3f), "finite and >= 0", option::finite_nonnegative, "learning rate"},
+       .options = {{"lr", OptionKind::f32, option_f32(1e-3f), "finite and >= 0", option::finite_nonnegative,
+                    "learning rate"},
                    {"beta1", OptionKind::f32, option_f32(0.9f), "in [0, 1)", option::unit_interval, "decay of m"},
                    {"beta2", OptionKind::f32, option_f32(0.999f), "in [0, 1)", option::unit_interval, "decay of v"},
                    {"eps", OptionKind::f32, option_f32(1e-8f), "finite and >= 0", option::finite_nonnegative,
@@ -76,12 +79,13 @@ std::span<const Contract> contracts() {
        .list = true,
        .prepare = prepare,
        .workspace = [](const Call&, int) { return std::int64_t{0}; },
-       .cost = [](const Call& c) {
-         Cost cost = cost_by_roles(c, 14);
-         for (const Operands& tensor : c.list)
-           if (tensor[4].present()) cost.bytes_read -= bytes_of(tensor[0]);  // theta is then only written
-         return cost;
-       }},
+       .cost =
+           [](const Call& c) {
+             Cost cost = cost_by_roles(c, 14);
+             for (const Operands& tensor : c.list)
+               if (tensor[4].present()) cost.bytes_read -= bytes_of(tensor[0]);  // theta is then only written
+             return cost;
+           }},
   };
   return all;
 }
@@ -89,10 +93,10 @@ std::span<const Contract> contracts() {
 }  // namespace adamw
 
 Call bind(const AdamwStep& a) {
-  Call call = make_call("adamw.step", {},
-                        {option_f32(a.lr), option_f32(a.beta1), option_f32(a.beta2), option_f32(a.eps),
-                         option_f32(a.weight_decay), option_integer(a.t), option_f32(a.grad_scale),
-                         option_integer(a.skip_nonfinite ? 1 : 0)});
+  Call call = make_call(
+      "adamw.step", {},
+      {option_f32(a.lr), option_f32(a.beta1), option_f32(a.beta2), option_f32(a.eps), option_f32(a.weight_decay),
+       option_integer(a.t), option_f32(a.grad_scale), option_integer(a.skip_nonfinite ? 1 : 0)});
   call.list.reserve(a.tensors.size());
   for (const AdamwTensor& tensor : a.tensors)
     call.list.push_back({tensor.theta, tensor.m, tensor.v, unconst(tensor.grad), tensor.master});

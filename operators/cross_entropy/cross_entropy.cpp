@@ -36,13 +36,15 @@ std::span<const Contract> contracts() {
   static const Contract all[] = {
       {.name = "cross_entropy.forward_backward",
        .summary = "Loss of each row of logits against its label, and the gradient with respect to the logits.",
-       .formula = "top = rowmax(x); e = exp(x-top); s = rowsum(e); q = 1/s; ls = log(s); nll = ls + (top - x[label]); "
-                  "lse = ls + top; loss = nll; if a != 0: loss = fma(a, ls - rowsum(x-top)/n, b*nll); if z != 0: loss = "
-                  "fma(z*lse, lse, loss); w = z != 0 ? fma(2*z, lse, 1) : 1; t = a/n, at the label (a/n)+b; grad = "
-                  "RN(scale * fma(e*q, w, -t)); mean_loss = colsum(loss)/count",
+       .formula =
+           "top = rowmax(x); e = exp(x-top); s = rowsum(e); q = 1/s; ls = log(s); nll = ls + (top - x[label]); "
+           "lse = ls + top; loss = nll; if a != 0: loss = fma(a, ls - rowsum(x-top)/n, b*nll); if z != 0: loss = "
+           "fma(z*lse, lse, loss); w = z != 0 ? fma(2*z, lse, 1) : 1; t = a/n, at the label (a/n)+b; grad = "
+           "RN(scale * fma(e*q, w, -t)); mean_loss = colsum(loss)/count",
        .ensures = "reproducible: the same bits on every device, for any thread count and any batch around a row",
-       .edges = "ignore_index is asked before the range of a label; an ignored row has loss +0 and gradient +0 whatever "
-                "its logits; a NaN or +infinity among the logits gives NaN; mean_loss of no rows is NaN.",
+       .edges =
+           "ignore_index is asked before the range of a label; an ignored row has loss +0 and gradient +0 whatever "
+           "its logits; a NaN or +infinity among the logits gives NaN; mean_loss of no rows is NaN.",
        .non_claims = "mean_loss depends on the batch, as its definition says.",
        .operands = {{"logits", in, storage, {"rows", "cols"}, "unnormalised log-probabilities"},
                     {"labels", in, index, {"rows"}, "the right class of each row"},
@@ -61,10 +63,11 @@ std::span<const Contract> contracts() {
        .batch = "rows",
        .prepare = prepare,
        .refusal = refusal,
-       .workspace = [](const Call& c, int threads) {
-         return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 2, 0) +
-                threads * 4 * ((c.operand(0).rows() + 31) / 32);  // partial sums of the mean loss
-       },
+       .workspace =
+           [](const Call& c, int threads) {
+             return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 2, 0) +
+                    threads * 4 * ((c.operand(0).rows() + 31) / 32);  // partial sums of the mean loss
+           },
        .cost = [](const Call& c) { return cost_by_roles(c, 20); }},
   };
   return all;

@@ -13,9 +13,9 @@ struct CrossEntropyForwardBackward {
   std::optional<std::int64_t> ignore_index = {};
   float label_smoothing = 0;
   float z_loss = 0;
-  float scale = 1;  // of the gradient
-  View loss;        // [rows] f32
-  View grad;        // [rows, cols]; may be the logits' own memory
+  float scale = 1;      // of the gradient
+  View loss;            // [rows] f32
+  View grad;            // [rows, cols]; may be the logits' own memory
   View mean_loss = {};  // optional: [1] f32, over the rows that are not ignored
   View count = {};      // optional: [1] i64, how many those are
 };

@@ -1,8 +1,8 @@
 // Embedding look-up and its gradient (the segment pattern): gather rows by index; sum the rows that share one.
 // In f16 the sum is exact and rounded once, so no order of addition exists that could change a bit.
 #pragma once
-#include "patterns/names.h"
 #include "numerics/base.h"
+#include "patterns/names.h"
 
 namespace tokitai::embedding {
 

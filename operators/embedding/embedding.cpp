@@ -20,8 +20,8 @@ std::string refusal(const Call& call, std::int64_t position) {
 Status prepare_backward(Call& call) {
   const View& dweight = call.operand(2);
   if (call.option(2).i != 0 && dweight.type != Type::f32)
-    return Status::invalid(fmt::format("{}: dweight has type {}; to accumulate into it must be f32", call.contract->name,
-                                       name_of(dweight.type)));
+    return Status::invalid(fmt::format("{}: dweight has type {}; to accumulate into it must be f32",
+                                       call.contract->name, name_of(dweight.type)));
   return {};
 }
 
@@ -45,30 +45,37 @@ std::span<const Contract> contracts() {
        .batch = "queries",
        .refusal = refusal,
        .workspace = [](const Call&, int) { return std::int64_t{0}; },
-       .cost = [](const Call& c) {  // the table is read where it is asked for: as many bytes as are written
-         return Cost{bytes_of(c.operand(2)) + bytes_of(c.operand(1)), bytes_of(c.operand(2)), 0};
-       }},
+       .cost =
+           [](const Call& c) {  // the table is read where it is asked for: as many bytes as are written
+             return Cost{bytes_of(c.operand(2)) + bytes_of(c.operand(1)), bytes_of(c.operand(2)), 0};
+           }},
       {.name = "embedding.backward",
        .summary = "For each row of the table, the sum of the gradients of the places that read it.",
-       .formula = "dweight[v,:] = RN(sum of dy[i,:] over index[i]==v), exact in f16, by the column rule in ascending i in "
-                  "bf16 and f32; accumulate: dweight + f32(sum), one addition",
+       .formula =
+           "dweight[v,:] = RN(sum of dy[i,:] over index[i]==v), exact in f16, by the column rule in ascending i in "
+           "bf16 and f32; accumulate: dweight + f32(sum), one addition",
        .ensures = "f16: correctly rounded; bf16 and f32: reproducible; the same bits on every device and thread count",
-       .edges = "Rows nobody asked for are +0; a zero sum is +0; a NaN, or both infinities, give NaN; one infinity gives "
-                "itself; at most 2^23 occurrences of one index in f16, more is refused.",
+       .edges =
+           "Rows nobody asked for are +0; a zero sum is +0; a NaN, or both infinities, give NaN; one infinity gives "
+           "itself; at most 2^23 occurrences of one index in f16, more is refused.",
        .non_claims = "bf16 and f32 sums are not exact.",
-       .operands = {{"dy", in, storage, {"queries", "dim"}, "gradient of the output"},
-                    {"index", in, index, {"queries"}, "rows that were read"},
-                    {"dweight", out, storage_or_f32, {"vocab", "dim"}, "gradient of the table", false, {}, "accumulate"}},
+       .operands =
+           {{"dy", in, storage, {"queries", "dim"}, "gradient of the output"},
+            {"index", in, index, {"queries"}, "rows that were read"},
+            {"dweight", out, storage_or_f32, {"vocab", "dim"}, "gradient of the table", false, {}, "accumulate"}},
        .options = {{"vocab", OptionKind::integer, option_unset(), ">= 1", [](const Option& o) { return o.i >= 1; },
                     "rows of dweight, where it does not tell"},
-                   {"padding_index", OptionKind::integer, option_unset(), "an integer", nullptr, "receives no gradient"},
-                   {"accumulate", OptionKind::flag, option_integer(0), "0 or 1", option::flag, "add into dweight (f32)"}},
+                   {"padding_index", OptionKind::integer, option_unset(), "an integer", nullptr,
+                    "receives no gradient"},
+                   {"accumulate", OptionKind::flag, option_integer(0), "0 or 1", option::flag,
+                    "add into dweight (f32)"}},
        .batch = "dim",
        .prepare = prepare_backward,
        .refusal = refusal,
-       .workspace = [](const Call& c, int) {  // where each row's occurrences start, and the sorted order
-         return 8 * (c.operand(2).rows() + 2 + c.operand(0).rows());
-       },
+       .workspace =
+           [](const Call& c, int) {  // where each row's occurrences start, and the sorted order
+             return 8 * (c.operand(2).rows() + 2 + c.operand(0).rows());
+           },
        .cost = [](const Call& c) { return cost_by_roles(c, 1); }},
   };
   return all;
@@ -77,11 +84,14 @@ std::span<const Contract> contracts() {
 }  // namespace embedding
 
 namespace {
-Option optional_integer(const std::optional<std::int64_t>& value) { return value ? option_integer(*value) : option_unset(); }
+Option optional_integer(const std::optional<std::int64_t>& value) {
+  return value ? option_integer(*value) : option_unset();
+}
 }  // namespace
 
 Call bind(const EmbeddingForward& a) {
-  return make_call("embedding.forward", {unconst(a.weight), unconst(a.index), a.y}, {optional_integer(a.padding_index)});
+  return make_call("embedding.forward", {unconst(a.weight), unconst(a.index), a.y},
+                   {optional_integer(a.padding_index)});
 }
 Status embedding_forward(Device& device, const EmbeddingForward& arguments) {
   Call call = bind(arguments);

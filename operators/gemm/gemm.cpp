@@ -10,10 +10,12 @@ namespace {
 constexpr std::string_view kEnsures =
     "reproducible: one fma chain from +0 in ascending inner index, rounded once; the same bits on every device";
 constexpr std::string_view kEdges =
-    "NaN and infinity spread as the chain says; NaN results are canonical; a sum beyond the output type gives infinity; "
+    "NaN and infinity spread as the chain says; NaN results are canonical; a sum beyond the output type gives "
+    "infinity; "
     "subnormals are kept.";
 constexpr std::string_view kNonClaims =
-    "Not the speed of tensor cores: on a GPU the canonical order runs on the ordinary fma units, about 15 times slower.";
+    "Not the speed of tensor cores: on a GPU the canonical order runs on the ordinary fma units, about 15 times "
+    "slower.";
 
 // Two operations per step of every chain; the largest number there is where that overflows.
 Cost cost(const Call& c) {

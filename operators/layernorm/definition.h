@@ -58,9 +58,9 @@ struct Backward {
     auto mean = m.number(m.mean);
     auto rstd = m.number(m.rstd);
     auto xhat = x;  // written over x
-    auto [sum_h, sum_h_xhat] = m.reduce(Sum{[&](auto i) { return dy[i] * gamma[i]; }}, SumFma{[&](auto i) {
-                                          return product(dy[i] * gamma[i], xhat.keep(i, (x[i] - mean) * rstd));
-                                        }});
+    auto [sum_h, sum_h_xhat] =
+        m.reduce(Sum{[&](auto i) { return dy[i] * gamma[i]; }},
+                 SumFma{[&](auto i) { return product(dy[i] * gamma[i], xhat.keep(i, (x[i] - mean) * rstd)); }});
     auto c1 = sum_h / n;
     auto c2 = sum_h_xhat / n;
     m.store(m.dx, [&](auto i) { return rstd * fma(-xhat[i], c2, dy[i] * gamma[i] - c1); });

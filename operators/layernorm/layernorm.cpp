@@ -15,9 +15,10 @@ std::span<const Contract> contracts() {
        .formula = "mean = rowsum(x)/n; d = x-mean; var = rowsum fma(d,d) / n; rstd = 1/sqrt(var+eps); "
                   "y = RN(fma(d*rstd, gamma, beta))",
        .ensures = "reproducible: the same bits on every device, for any thread count and any batch around a row",
-       .edges = "A NaN or infinity in a row makes that row's y, mean or rstd NaN as the formula says; NaN results are "
-                "canonical; subnormals are kept; a sum that overflows gives infinity. With eps = 0 a row whose variance "
-                "comes out as 0 has rstd = infinity and y = NaN.",
+       .edges =
+           "A NaN or infinity in a row makes that row's y, mean or rstd NaN as the formula says; NaN results are "
+           "canonical; subnormals are kept; a sum that overflows gives infinity. With eps = 0 a row whose variance "
+           "comes out as 0 has rstd = infinity and y = NaN.",
        .non_claims = "No bound on the error of rows whose variance cancels to the size of its own rounding.",
        .operands = {{"x", in, storage, {"rows", "cols"}, "the rows to normalise"},
                     {"gamma", in, storage, {"cols"}, "scale of each column"},
@@ -30,9 +31,8 @@ std::span<const Contract> contracts() {
        .limits = {kColsLimit},
        .batch = "rows",
        .prepare = [](Call& call) { return call.scalars[0] = call.option(0).f, Status(); },
-       .workspace = [](const Call& c, int threads) {
-         return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 3, 0);
-       },
+       .workspace = [](const Call& c,
+                       int threads) { return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 3, 0); },
        .cost = [](const Call& c) { return cost_by_roles(c, 7); }},
       {.name = "layernorm.backward",
        .summary = "Gradient of layernorm.forward with respect to x, gamma and beta.",
@@ -53,9 +53,8 @@ std::span<const Contract> contracts() {
        .options = {},
        .limits = {kColsLimit},
        .batch = "rows",
-       .workspace = [](const Call& c, int threads) {
-         return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 3, 2);
-       },
+       .workspace = [](const Call& c,
+                       int threads) { return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 3, 2); },
        .cost = [](const Call& c) { return cost_by_roles(c, 14); }},
   };
   return all;

@@ -14,16 +14,17 @@ std::span<const Contract> contracts() {
        .summary = "Exponential of each element over the sum of its row's exponentials.",
        .formula = "top = rowmax(x); e = exp(x-top); y = RN(e * (1/rowsum(e)))",
        .ensures = "reproducible: the same bits on every device, for any thread count and any batch around a row",
-       .edges = "A row that holds a NaN or +infinity, or only -infinity, gives NaN (canonical) throughout; an element of "
-                "-infinity beside finite ones gives +0; results below the smallest subnormal round to +0.",
+       .edges =
+           "A row that holds a NaN or +infinity, or only -infinity, gives NaN (canonical) throughout; an element of "
+           "-infinity beside finite ones gives +0; results below the smallest subnormal round to +0.",
        .non_claims = "A row's outputs sum to 1 only up to their roundings.",
-       .operands = {{"x", in, storage, {"rows", "cols"}, "the rows"}, {"y", out, storage, {"rows", "cols"}, "softmax of each row"}},
+       .operands = {{"x", in, storage, {"rows", "cols"}, "the rows"},
+                    {"y", out, storage, {"rows", "cols"}, "softmax of each row"}},
        .options = {},
        .limits = {kColsLimit},
        .batch = "rows",
-       .workspace = [](const Call& c, int threads) {
-         return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 2, 0);
-       },
+       .workspace = [](const Call& c,
+                       int threads) { return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 2, 0); },
        .cost = [](const Call& c) { return cost_by_roles(c, 16); }},
       {.name = "softmax.backward",
        .summary = "Gradient of softmax.forward with respect to x.",
@@ -37,9 +38,8 @@ std::span<const Contract> contracts() {
        .options = {},
        .limits = {kColsLimit},
        .batch = "rows",
-       .workspace = [](const Call& c, int threads) {
-         return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 2, 0);
-       },
+       .workspace = [](const Call& c,
+                       int threads) { return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 2, 0); },
        .cost = [](const Call& c) { return cost_by_roles(c, 4); }},
   };
   return all;

@@ -1,6 +1,6 @@
 // A user's program: softmax of two rows through the installed package.
-#include <cstdio>
 #include <tokitai/tokitai.h>
+#include <cstdio>
 
 int main() {
   const float x[2][3] = {{0, 0, 0}, {1, 2, 3}};
