@@ -19,14 +19,26 @@ struct Span {
   std::int64_t at;
 };
 
+// The first `count` of them: the end of a row.
+struct Part {
+  std::int64_t at, count;
+};
+
 // A row on chip, as f32; whole registers may be read past its end (kRowPadding).
 struct Values {
   float* p;
-  TK_FN Lanes operator[](Span i) const { return load(p + i.at); }
-  TK_FN Lanes keep(Span i, Lanes v) const {
+  template <class I> TK_FN Lanes operator[](I i) const { return load(p + i.at); }
+  template <class I> TK_FN Lanes keep(I i, Lanes v) const {
     store(p + i.at, v);
     return v;
   }
+};
+
+// A row where it lies, in its storage type, widened at each use: half the cache, for rows used two or three times.
+template <Type S> struct Stored {
+  const typename Memory<S>::Element* p;
+  TK_FN Lanes operator[](Span i) const { return Memory<S>::widen(p + i.at); }
+  TK_FN Lanes operator[](Part i) const { return widen_first<S>(p + i.at, i.count); }
 };
 
 template <class D, Type S> struct RowMachine : D::Names {
@@ -81,16 +93,19 @@ template <class D, Type S> struct RowMachine : D::Names {
     for (; i + kWidth <= end; i += kWidth) cpu::TK_ISA::store(to + i, Memory<S>::widen(from + i));
     if (i < end) cpu::TK_ISA::store(to + i, widen_first<S>(from + i, end - i));
   }
-  template <int I> TK_FN Values load(Storage<I>) {
-    const View& v = call.operand(I);
+  template <int I> TK_FN Values load(Storage<I> operand) {
     float* p = take(I);
+    widen_row(read(operand).p, p);
+    return {p};
+  }
+  template <int I> TK_FN Stored<S> read(Storage<I>) {
+    const View& v = call.operand(I);
     const Element* from = static_cast<const Element*>(v.data) + row * v.row_stride;
-    widen_row(from, p);
     const bool last = row + 1 == v.shape[0];
     const auto* next = reinterpret_cast<const std::byte*>(from + v.row_stride);
     if (loaded < ahead.size())
       ahead[loaded++] = last ? Ahead{} : Ahead{next, next + n * static_cast<std::int64_t>(sizeof(Element))};
-    return {p};
+    return {from};
   }
   // As many lines of each as four registers of elements fill.
   TK_FN void fetch_ahead() const {
@@ -132,12 +147,10 @@ template <class D, Type S> struct RowMachine : D::Names {
         for (int u = 0; u < 4; ++u) {
           const std::int64_t left = length - (whole * kLanes + lane + u * kWidth);
           if (left <= 0) break;
-          const Span i{block + whole * kLanes + lane + u * kWidth};
+          const std::int64_t at = block + whole * kLanes + lane + u * kWidth;
           t = 0;
-          ((acc[t][u] = left >= kWidth ? term.step(acc[t][u], i)
-                                       : select(first_lanes(left), term.step(acc[t][u], i), acc[t][u]),
-            ++t),
-           ...);
+          if (left >= kWidth) ((acc[t][u] = term.step(acc[t][u], Span{at}), ++t), ...);
+          else ((acc[t][u] = select(first_lanes(left), term.step(acc[t][u], Part{at, left}), acc[t][u]), ++t), ...);
         }
       }
       t = 0;
@@ -163,12 +176,17 @@ template <class D, Type S> struct RowMachine : D::Names {
   template <class F> TK_FN float sum_fma(F f) const { return reduce(SumFma{f}).first; }
   template <class F> TK_FN float max(F f) const { return reduce(Max{f}).first; }
 
-  TK_FN float pick(Values x, std::int64_t j) const { return j >= 0 && j < n ? x.p[j] : 0.0f; }
+  TK_FN float pick(Stored<S> x, std::int64_t j) const {
+    if (j < 0 || j >= n) return 0.0f;
+    alignas(64) float value[kWidth];
+    cpu::TK_ISA::store(value, x[Part{j, 1}]);
+    return value[0];
+  }
 
   template <int I, class F> TK_FN void store(Storage<I> out, F f) const { store_but(out, -1, f, f); }
   // Everywhere f, in column j g: only the four registers around the column ask which it is.
   template <int I, class F, class G> TK_FN void store_but(Storage<I>, std::int64_t j, G g, F f) const {
-    const auto either = [&](Span i) { return select(lane_is(j - i.at), Lanes(g(i)), Lanes(f(i))); };
+    const auto either = [&](auto i) { return select(lane_is(j - i.at), Lanes(g(i)), Lanes(f(i))); };
     if (streamed[I])
       store_as<I, true>(j, either, f);
     else
@@ -185,7 +203,7 @@ template <class D, Type S> struct RowMachine : D::Names {
       const auto head = static_cast<std::int64_t>((kAlignment - over) % kAlignment / sizeof(Element));
       if (head > 0) {
         i = std::min(head, end);
-        write_first<S>(to, Memory<S>::narrow(either(Span{0})), i);
+        write_first<S>(to, Memory<S>::narrow(either(Part{0, i})), i);
       }
     }
     const auto put_register = [&](std::int64_t at, Lanes value) {
@@ -204,7 +222,7 @@ template <class D, Type S> struct RowMachine : D::Names {
       for (int u = 0; u < 4; ++u) put_register(i + u * kWidth, f(Span{i + u * kWidth}));
     }
     for (; i + kWidth <= end; i += kWidth) put_register(i, either(Span{i}));
-    if (i < end) write_first<S>(to + i, Memory<S>::narrow(either(Span{i})), end - i);
+    if (i < end) write_first<S>(to + i, Memory<S>::narrow(either(Part{i, end - i})), end - i);
   }
   template <int I> TK_FN void put(Single<I>, float v) const {
     static_cast<float*>(call.operand(I).data)[row] = canonical(v);

@@ -31,10 +31,11 @@ template <class D> struct RowMachine : D::Names {
   template <int I> float value(Scalar<I>) const { return call.scalars[I]; }
   template <int I> std::int64_t value(IntegerOption<I>) const { return call.option(I).i; }
   template <int I> bool has(IntegerOption<I>) const { return call.option(I).set; }
-  template <class O> float number(O) const { return read(call.operand(O::index), row); }
+  template <class O> float number(O) const { return reference::read(call.operand(O::index), row); }
   template <class O> std::int64_t integer(O) const { return read_integer(call.operand(O::index), row); }
 
   template <class O> Values load(O) { return fill(O::index, row); }
+  template <class O> Values read(O) { return fill(O::index, row); }  // the same here; elsewhere it is not kept as f32
   // A row on chip that is not loaded but made.
   template <class O> Values make(O) {
     buffer[O::index].resize(n);
@@ -43,13 +44,13 @@ template <class D> struct RowMachine : D::Names {
   template <class O> Values columns(O) {  // a vector: its elements are the columns
     auto& b = buffer[O::index];
     b.resize(n);
-    for (std::int64_t i = 0; i < n; ++i) b[i] = read(call.operand(O::index), i);
+    for (std::int64_t i = 0; i < n; ++i) b[i] = reference::read(call.operand(O::index), i);
     return {b.data()};
   }
   Values fill(int operand, std::int64_t r) {
     auto& b = buffer[operand];
     b.resize(n);
-    for (std::int64_t i = 0; i < n; ++i) b[i] = read(call.operand(operand), r, i);
+    for (std::int64_t i = 0; i < n; ++i) b[i] = reference::read(call.operand(operand), r, i);
     return {b.data()};
   }
 

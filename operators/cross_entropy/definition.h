@@ -36,7 +36,7 @@ struct ForwardBackward {
     return !counted(m, label) || (label >= 0 && label < m.width());
   }
   template <class M> static TK_FN void row(M& m) {
-    auto x = m.load(m.logits);
+    auto x = m.read(m.logits);
     auto label = m.integer(m.labels);
     auto live = counted(m, label);
     auto n = m.cols();

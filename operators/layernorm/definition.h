@@ -21,7 +21,7 @@ struct Forward {
     static constexpr Scalar<0> eps{};
   };
   template <class M> static TK_FN void row(M& m) {
-    auto x = m.load(m.x);
+    auto x = m.read(m.x);
     auto n = m.cols();
     auto mean = m.sum([&](auto i) { return x[i]; }) / n;
     auto var = m.sum_fma([&](auto i) {
@@ -52,12 +52,12 @@ struct Backward {
   };
   template <class M> static TK_FN void row(M& m) {
     auto dy = m.load(m.dy);
-    auto x = m.load(m.x);
+    auto x = m.read(m.x);
     auto gamma = m.columns(m.gamma);
     auto n = m.cols();
     auto mean = m.number(m.mean);
     auto rstd = m.number(m.rstd);
-    auto xhat = x;  // written over x
+    auto xhat = m.make(m.dx);
     auto [sum_h, sum_h_xhat] =
         m.reduce(Sum{[&](auto i) { return dy[i] * gamma[i]; }},
                  SumFma{[&](auto i) { return product(dy[i] * gamma[i], xhat.keep(i, (x[i] - mean) * rstd)); }});

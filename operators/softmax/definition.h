@@ -16,7 +16,7 @@ struct Forward {
     static constexpr Storage<1> y{};
   };
   template <class M> static TK_FN void row(M& m) {
-    auto x = m.load(m.x);
+    auto x = m.read(m.x);
     auto top = m.max([&](auto i) { return x[i]; });
     auto e = m.make(m.y);
     auto total = m.sum([&](auto i) { return e.keep(i, exp_nonpositive(x[i] - top)); });
@@ -34,8 +34,8 @@ struct Backward {
     static constexpr Storage<2> dx{};
   };
   template <class M> static TK_FN void row(M& m) {
-    auto dy = m.load(m.dy);
-    auto y = m.load(m.y);
+    auto dy = m.read(m.dy);
+    auto y = m.read(m.y);
     auto dot = m.sum_fma([&](auto i) { return product(dy[i], y[i]); });
     m.store(m.dx, [&](auto i) { return y[i] * (dy[i] - dot); });
   }
