@@ -41,6 +41,13 @@ bool Instance::has_batch(std::size_t operand) const {
 
 bool Instance::written(std::size_t operand) const { return call_.contract->operands[operand].role != Role::in; }
 
+bool Instance::read(std::size_t operand) const {
+  const OperandSpec& spec = call_.contract->operands[operand];
+  if (spec.role != Role::out || (!spec.read_when.empty() && call_.option_set(spec.read_when))) return true;
+  const int over = call_.contract->operand_index(spec.may_alias);
+  return over >= 0 && sets_[0][operand].data == sets_[0][static_cast<std::size_t>(over)].data;
+}
+
 bool Instance::allocate(View& view) {
   const std::int64_t bytes = extent(view);
   auto* p = static_cast<std::byte*>(std::aligned_alloc(64, static_cast<std::size_t>((bytes + 64) / 64 * 64)));
@@ -103,7 +110,7 @@ Status Instance::fill_operands(const Problem& problem, Filling filling) {
       if (!view.present()) continue;
       std::memset(view.data, 0xa5, static_cast<std::size_t>(extent(view)));
       const bool aliased = problem.in_place && !spec.may_alias.empty();
-      if (spec.role == Role::out && spec.read_when.empty() && !aliased) continue;
+      if (!read(i)) continue;
       if (!aliased) {
         if (spec.type == TypeRule::index)
           fill_indices(view, index_limit(problem), problem.spread, kSeed, stream, hole);
@@ -116,7 +123,8 @@ Status Instance::fill_operands(const Problem& problem, Filling filling) {
       }
     }
   // An output over an input is filled after it: take what the input holds now.
-  for (Original& original : originals_) std::memcpy(original.bytes.data(), original.view.data, original.bytes.size());
+  for (Original& original : originals_)
+    if (!original.bytes.empty()) std::memcpy(original.bytes.data(), original.view.data, original.bytes.size());
   return {};
 }
 
@@ -126,7 +134,7 @@ void Instance::reset(std::byte poison) {
       if (set[i].present() && written(i))
         std::memset(set[i].data, static_cast<int>(poison), static_cast<std::size_t>(extent(set[i])));
   for (const Original& original : originals_)
-    std::memcpy(original.view.data, original.bytes.data(), original.bytes.size());
+    if (!original.bytes.empty()) std::memcpy(original.view.data, original.bytes.data(), original.bytes.size());
 }
 
 Call Instance::call(std::int64_t begin, std::int64_t end) const {

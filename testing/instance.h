@@ -31,6 +31,8 @@ class Instance {
   // Whether a call cut along the batch still gives this operand.
   bool has_batch(std::size_t operand) const;
   bool written(std::size_t operand) const;
+  // Whether the call reads what the operand holds before: an input, an output read too, or one over an input.
+  bool read(std::size_t operand) const;
 
  private:
   struct Free {

@@ -149,8 +149,10 @@ template <class D, Type S> struct RowMachine : D::Names {
           if (left <= 0) break;
           const std::int64_t at = block + whole * kLanes + lane + u * kWidth;
           t = 0;
-          if (left >= kWidth) ((acc[t][u] = term.step(acc[t][u], Span{at}), ++t), ...);
-          else ((acc[t][u] = select(first_lanes(left), term.step(acc[t][u], Part{at, left}), acc[t][u]), ++t), ...);
+          if (left >= kWidth)
+            ((acc[t][u] = term.step(acc[t][u], Span{at}), ++t), ...);
+          else
+            ((acc[t][u] = select(first_lanes(left), term.step(acc[t][u], Part{at, left}), acc[t][u]), ++t), ...);
         }
       }
       t = 0;
