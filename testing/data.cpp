@@ -1,5 +1,5 @@
 // A row of data is a slice of a table of a million deviates, from an offset drawn for that row: as good for
-// finding wrong bits as fresh deviates, and a hundred times as cheap.
+// finding wrong bits as fresh deviates, and far cheaper.
 #include "testing/data.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The crew waits briefly on the processor before it sleeps: a training step calls operators back to back, and
-// waking a sleeping thread costs about 50 us on a virtual machine.
+// waking a sleeping thread costs more than a small call.
 #include "machines/cpu/pool.h"
 
 #include <cstdlib>
