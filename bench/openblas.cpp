@@ -30,7 +30,7 @@ Result<Peer> openblas_peer(const std::vector<testing::Problem>& problems, int th
   if (sgemm == nullptr || set_threads == nullptr || config == nullptr)
     return Status(Code::unavailable, "libopenblas.so.0 has no cblas_sgemm");
   set_threads(threads);
-  Peer peer{"openblas sgemm (f32)", {}, {}};
+  Peer peer;
   for (const testing::Problem& problem : problems) {
     if (problem.contract->family() != "gemm") continue;
     const auto m = static_cast<int>(problem.size("m")), n = static_cast<int>(problem.size("n")),

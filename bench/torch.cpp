@@ -1,4 +1,5 @@
-// PyTorch as a peer: its timings come from a Python process that runs torch_peer.py (part of this binary).
+// PyTorch as a peer: its timings come from a Python process that runs torch_peer.py or torch_gpu_peer.py, which are
+// part of this binary.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,9 @@ namespace {
 
 constexpr const char* kScript =
 #include "torch_peer.inc"
+    ;
+constexpr const char* kGpuScript =
+#include "torch_gpu_peer.inc"
     ;
 
 std::string request(const testing::Problem& problem) {
@@ -57,9 +61,9 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-}  // namespace
-
-Result<Peer> torch_peer(const std::vector<testing::Problem>& problems, int threads, const std::string& python) {
+// `argument` is the script's: how many threads, or which device.
+Result<Peer> ask(const char* script, int argument, const std::vector<testing::Problem>& problems,
+                 const std::string& python) {
   const std::string interpreter = python.empty() ? "python3" : python;
   if (std::system(fmt::format("{} -c 'import torch' >/dev/null 2>&1", quoted(interpreter)).c_str()) != 0)
     return Status(
@@ -67,13 +71,13 @@ Result<Peer> torch_peer(const std::vector<testing::Problem>& problems, int threa
         fmt::format("no PyTorch: '{} -c \"import torch\"' failed; --python names another Python", interpreter));
   const TemporaryFolder folder;
   if (!folder.made()) return Status(Code::unavailable, "cannot make a temporary folder for the torch peer");
-  std::ofstream(folder.file("peer.py")) << kScript;
+  std::ofstream(folder.file("peer.py")) << script;
   {
     std::ofstream lines(folder.file("problems"));
     for (const testing::Problem& problem : problems) lines << request(problem) << '\n';
   }
   const std::string command = fmt::format("{} {} {} < {} 2>/dev/null", quoted(interpreter),
-                                          quoted(folder.file("peer.py")), threads, quoted(folder.file("problems")));
+                                          quoted(folder.file("peer.py")), argument, quoted(folder.file("problems")));
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return Status(Code::unavailable, "cannot start " + interpreter);
   Peer peer;
@@ -86,12 +90,22 @@ Result<Peer> torch_peer(const std::vector<testing::Problem>& problems, int threa
     if (!answer.contains("key")) continue;
     const auto key = answer["key"].get<std::string>();
     if (answer.contains("seconds")) peer.seconds[key] = answer["seconds"].get<double>();
+    if (answer.contains("bytes")) peer.bytes[key] = answer["bytes"].get<double>();
     peer.notes[key] = answer.contains("error") ? answer["error"].get<std::string>() : answer.value("remark", "");
   }
   std::free(line);
   if (pclose(pipe) != 0 && peer.seconds.empty())
     return Status(Code::unavailable, interpreter + " failed while timing torch");
   return peer;
+}
+
+}  // namespace
+
+Result<Peer> torch_peer(const std::vector<testing::Problem>& problems, int threads, const std::string& python) {
+  return ask(kScript, threads, problems, python);
+}
+Result<Peer> torch_gpu_peer(const std::vector<testing::Problem>& problems, int index, const std::string& python) {
+  return ask(kGpuScript, index, problems, python);
 }
 
 }  // namespace tokitai::bench

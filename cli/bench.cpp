@@ -4,13 +4,16 @@
 
 #include <cstdio>
 #include <memory>
+#include <numeric>
 
 #include "bench/copy.h"
+#include "bench/gpu.h"
 #include "bench/harness.h"
 #include "bench/peers.h"
 #include "cli/commands.h"
 #include "cli/device_choice.h"
 #include "cli/table.h"
+#include "machines/gpu/driver.h"
 
 namespace tokitai::cli {
 namespace {
@@ -23,6 +26,8 @@ struct Arguments {
   std::string python;
   double budget = 1;
   bool json = false;
+
+  bool on_gpu() const { return gpu::names_gpu(device.device); }
 };
 
 struct Row {
@@ -40,7 +45,7 @@ Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
   if (!chosen.empty()) return chosen;
   for (const std::string& name : a.operators)
     if (auto known = operator_named(name); !known.ok()) return known.status();
-  auto all = testing::problems(testing::Use::bench);
+  auto all = testing::problems(a.on_gpu() ? testing::Use::bench_gpu : testing::Use::bench);
   if (!all.ok()) return all.status();
   for (const Problem& problem : all.value())
     if (a.operators.empty() ||
@@ -49,13 +54,23 @@ Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
   return chosen;
 }
 
+Result<bench::Peer> timed_peer(const Arguments& a, const std::string& name, const std::vector<Problem>& problems,
+                               int threads) {
+  if (name == "torch" && a.on_gpu()) {
+    auto device = gpu::parse_name(a.device.device);
+    if (!device.ok()) return device.status();
+    return bench::torch_gpu_peer(problems, device->index, a.python);
+  }
+  if (name == "torch") return bench::torch_peer(problems, threads, a.python);
+  if (name == "openblas" && !a.on_gpu()) return bench::openblas_peer(problems, threads);
+  return Status::invalid(
+      fmt::format("no peer '{}'; {}", name, a.on_gpu() ? "on a GPU it is torch" : "the peers are torch and openblas"));
+}
+
 Result<std::vector<bench::Peer>> timed_peers(const Arguments& a, const std::vector<Problem>& problems, int threads) {
   std::vector<bench::Peer> peers;
   for (const std::string& name : a.peers) {
-    auto peer = name == "torch" ? bench::torch_peer(problems, threads, a.python)
-                : name == "openblas"
-                    ? bench::openblas_peer(problems, threads)
-                    : Status::invalid(fmt::format("no peer '{}'; the peers are torch and openblas", name));
+    auto peer = timed_peer(a, name, problems, threads);
     if (!peer.ok()) return peer.status();
     peers.push_back(std::move(peer).value());
   }
@@ -66,7 +81,12 @@ Result<std::vector<bench::Peer>> timed_peers(const Arguments& a, const std::vect
 std::string sizes_text(const Problem& problem) {
   std::string text;
   for (const auto& [name, value] : problem.sizes) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value);
-  for (std::int64_t n : problem.list) text += fmt::format("{}{}", text.empty() ? "n " : " + ", n);
+  constexpr std::size_t kShown = 8;
+  if (problem.list.size() > kShown)
+    text = fmt::format("{} tensors, n {} in all", problem.list.size(),
+                       std::accumulate(problem.list.begin(), problem.list.end(), std::int64_t{0}));
+  else
+    for (std::int64_t n : problem.list) text += fmt::format("{}{}", text.empty() ? "n " : " + ", n);
   for (const OperandSpec& spec : problem.contract->operands)
     if (spec.type == TypeRule::index && spec.name == "index")
       text += problem.spread == testing::Spread::zipf    ? ", zipf"
@@ -81,11 +101,26 @@ double bytes_of(const Row& row) {
 double flops_of(const Row& row) { return static_cast<double>(row.timing.cost.flops); }
 bool compute_bound(const Row& row) { return row.problem->contract->family() == "gemm"; }
 
-void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers, double copy,
-                 const Device& device) {
-  std::vector<std::string> header = {"operator", "sizes", "type", "ms", "MB", "GB/s", "% of copy", "GFLOP/s"};
+// How many times as fast as the peer: in time, or in bytes per second where the peer moves others.
+double ratio_to(const bench::Peer& peer, const Row& row, double seconds) {
+  const auto moved = peer.bytes.find(row.problem->text());
+  return seconds / row.timing.seconds * (moved == peer.bytes.end() ? 1.0 : bytes_of(row) / moved->second);
+}
+
+// Times in ms beside the processor's, in us beside a GPU's; there also how long a call takes to return.
+struct Unit {
+  const char* name;
+  double per_second;
+  int digits;
+};
+
+void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers, double copy, const Device& device,
+                 bool on_gpu) {
+  const Unit unit = on_gpu ? Unit{"us", 1e6, 1} : Unit{"ms", 1e3, 2};
+  std::vector<std::string> header = {"operator", "sizes", "type", unit.name, "MB", "GB/s", "% of copy", "GFLOP/s"};
+  if (on_gpu) header.emplace_back("returns us");
   for (const bench::Peer& peer : peers) {
-    header.push_back(peer.name.substr(0, peer.name.find(' ')) + " ms");
+    header.push_back(fmt::format("{} {}", peer.name.substr(0, peer.name.find(' ')), unit.name));
     header.emplace_back("ratio");
   }
   Table table(header);
@@ -95,20 +130,22 @@ void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& p
         std::string(row.problem->contract->name),
         sizes_text(*row.problem),
         std::string(name_of(row.problem->storage)),
-        fmt::format("{:.2f}", row.timing.seconds * 1e3),
+        fmt::format("{:.{}f}", row.timing.seconds * unit.per_second, unit.digits),
         fmt::format("{:.0f}", bytes_of(row) / 1e6),
         fmt::format("{:.1f}", rate),
         fmt::format("{:.0f}", 100 * rate / copy),
         compute_bound(row) ? fmt::format("{:.1f}", flops_of(row) / row.timing.seconds / 1e9) : "-"};
+    if (on_gpu) cells.push_back(fmt::format("{:.1f}", row.timing.host_seconds * 1e6));
     for (const bench::Peer& peer : peers) {
       const auto found = peer.seconds.find(row.problem->text());
-      cells.push_back(found == peer.seconds.end() ? "-" : fmt::format("{:.2f}", found->second * 1e3));
-      cells.push_back(found == peer.seconds.end() ? "-" : fmt::format("{:.2f}", found->second / row.timing.seconds));
+      const bool timed = found != peer.seconds.end();
+      cells.push_back(timed ? fmt::format("{:.{}f}", found->second * unit.per_second, unit.digits) : "-");
+      cells.push_back(timed ? fmt::format("{:.2f}", ratio_to(peer, row, found->second)) : "-");
     }
     table.add(cells);
   }
-  fmt::print("{} ({}); copy {:.1f} GB/s, read plus written, same threads\n\n{}\n", device.name(), device.description(),
-             copy, table.text());
+  fmt::print("{} ({}); copy {:.1f} GB/s, read plus written{}\n\n{}\n", device.name(), device.description(), copy,
+             on_gpu ? "" : ", same threads", table.text());
   for (const bench::Peer& peer : peers) {
     fmt::print("peer: {}; ratio above 1: Tokitai is that many times as fast\n", peer.name);
     for (const auto& [key, note] : peer.notes)
@@ -127,9 +164,10 @@ Json to_json(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers
               {"percent_of_copy", bytes_of(row) / row.timing.seconds / 1e7 / copy},
               {"gflop_per_s", flops_of(row) / row.timing.seconds / 1e9},
               {"outputs_checked", row.timing.checked}};
+    if (row.timing.host_seconds > 0) j["returns_seconds"] = row.timing.host_seconds;
     for (const bench::Peer& peer : peers)
       if (const auto found = peer.seconds.find(row.problem->text()); found != peer.seconds.end())
-        j["peers"][peer.name] = {{"seconds", found->second}, {"ratio", found->second / row.timing.seconds}};
+        j["peers"][peer.name] = {{"seconds", found->second}, {"ratio", ratio_to(peer, row, found->second)}};
     document["results"].push_back(j);
   }
   return document;
@@ -145,15 +183,20 @@ Status run(const Arguments& a) {
     if (terminal) fmt::print(stderr, "\r\033[K{:.110}", what);
   };
   say("measuring the copy bandwidth");
-  const double copy = bench::copy_bandwidth(device->threads());
+  auto measured = a.on_gpu() ? bench::device_copy_bandwidth(device.value())
+                             : Result<double>(bench::copy_bandwidth(device->threads()));
+  if (!measured.ok()) return measured.status();
+  const double copy = measured.value();
   if (copy == 0) return {Code::unavailable, "out of memory for the copy measurement (2 GiB)"};
   std::vector<Row> rows;
   for (const Problem& problem : problems.value()) {
     say(problem.text());
-    auto timing = bench::time_problem(problem, device.value(), a.budget);
+    auto timing = a.on_gpu() ? bench::time_on_gpu(problem, device.value(), a.budget)
+                             : bench::time_problem(problem, device.value(), a.budget);
     if (!timing.ok()) return timing.status();
     rows.push_back({&problem, timing.value()});
   }
+  if (Status s = device->trim(); !s.ok()) return s;  // the peers need the memory
   if (!a.peers.empty()) say("timing the peers");
   auto peers = timed_peers(a, problems.value(), device->threads());
   if (!peers.ok()) return peers.status();
@@ -161,7 +204,7 @@ Status run(const Arguments& a) {
   if (a.json)
     print_json(to_json(rows, peers.value(), copy, device.value()));
   else
-    print_table(rows, peers.value(), copy, device.value());
+    print_table(rows, peers.value(), copy, device.value(), a.on_gpu());
   return {};
 }
 

@@ -70,6 +70,8 @@ int run_command(int argc, char** argv) {
   add_run(app, exit_code);
   add_verify(app, exit_code);
   add_bench(app, exit_code);
+  add_cache(app, exit_code);
+  add_compile(app, exit_code);
   for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) sub->group("Commands");
 
   if (argc < 2) {

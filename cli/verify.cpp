@@ -62,6 +62,8 @@ std::int64_t largest(const Problem& problem) {
   return most;
 }
 
+bool on_gpu(std::string_view device) { return device.starts_with("cuda:") || device.starts_with("amd:"); }
+
 Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
   std::vector<Problem> chosen;
   for (const std::string& line : a.problem) {
@@ -74,6 +76,11 @@ Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
     if (auto known = operator_named(name); !known.ok()) return known.status();
   auto all = testing::problems(testing::Use::verify);
   if (!all.ok()) return all.status();
+  if (on_gpu(a.device)) {
+    auto large = testing::problems(testing::Use::verify_gpu);
+    if (!large.ok()) return large.status();
+    all->insert(all->end(), large->begin(), large->end());
+  }
   constexpr std::int64_t kQuick = 20000;
   for (const Problem& problem : all.value()) {
     const bool wanted = a.operators.empty() ||
@@ -83,8 +90,12 @@ Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
   return chosen;
 }
 
+// A GPU is compared with the cpu device, itself verified, on problems that the reference would take hours for.
+std::string_view against(const Arguments& a) { return on_gpu(a.device) ? "cpu" : "reference"; }
+
 Result<std::vector<evidence::Variant>> chosen_variants(const Arguments& a) {
   if (a.device == "cpu") return evidence::cpu_variants(a.isas.empty() ? cpu_isas() : a.isas, a.threads);
+  if (on_gpu(a.device)) return evidence::gpu_variants(a.device);
   auto device = open(a.device);
   if (!device.ok()) return device.status();
   return std::vector<evidence::Variant>{{a.device, std::move(device).value()}};
@@ -109,7 +120,7 @@ void print(const Arguments& a, const VerifyResult& result) {
   };
   for (const OperatorResult& one : result.operators) add(one);
   add(result.summary);
-  fmt::print("{} against the reference, bit for bit\n\n{}\n", a.device, table.text());
+  fmt::print("{} against the {} machine, bit for bit\n\n{}\n", a.device, against(a), table.text());
   fmt::print("each problem was run {} ways:\n", result.variants.size());
   for (const std::string& variant : result.variants) fmt::print("  {}\n", variant);
   for (const OperatorResult& one : result.operators)
@@ -123,9 +134,11 @@ Status run(const Arguments& a, int& exit_code) {
   if (!variants.ok()) return variants.status();
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const VerifyResult result = evidence::verify(
-      problems.value(), std::move(variants).value(), [&](const Problem& problem, std::size_t done, std::size_t all) {
+      problems.value(), std::move(variants).value(),
+      [&](const Problem& problem, std::size_t done, std::size_t all) {
         if (terminal) fmt::print(stderr, "\r\033[K{} of {}  {:.80}", done + 1, all, problem.text());
-      });
+      },
+      against(a));
   if (terminal) fmt::print(stderr, "\r\033[K");
   if (a.json != "-") print(a, result);
   if (!a.json.empty())

@@ -6,13 +6,14 @@ function(tokitai_skeleton_test)
   set(TOKITAI_OPERATOR_SOURCES "")
   set(TOKITAI_KERNEL_OBJECTS "")
   tokitai_operators(skeleton)
+  tokitai_device(skeleton)
 
   get_target_property(library_sources tokitai SOURCES)
-  list(FILTER library_sources INCLUDE REGEX "^(contract|machines|runtime)/")
+  list(FILTER library_sources INCLUDE REGEX "^(compiler|contract|machines|runtime)/")
   add_executable(skeleton_test testing/skeleton_test.cpp
     evidence/compare.cpp evidence/verify.cpp testing/data.cpp testing/instance.cpp testing/problem.cpp
-    ${library_sources} ${TOKITAI_OPERATOR_SOURCES} ${TOKITAI_KERNEL_OBJECTS})
-  target_link_libraries(skeleton_test PRIVATE tokitai_flags fmt::fmt Threads::Threads GTest::gtest_main)
+    ${library_sources} ${TOKITAI_DEVICE_SOURCES} ${TOKITAI_OPERATOR_SOURCES} ${TOKITAI_KERNEL_OBJECTS})
+  target_link_libraries(skeleton_test PRIVATE tokitai_flags ${TOKITAI_LIBRARIES} GTest::gtest_main)
   target_include_directories(skeleton_test PRIVATE ${PROJECT_SOURCE_DIR} ${TOKITAI_PUBLIC_INCLUDE} ${TOKITAI_GENERATED})
   add_test(NAME skeleton_test COMMAND skeleton_test)
   set_tests_properties(skeleton_test PROPERTIES LABELS fast)

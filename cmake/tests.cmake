@@ -33,6 +33,24 @@ tokitai_test(machine_test fast SOURCES machines/tests/pool_test.cpp machines/tes
 tokitai_test(evidence_test fast SOURCES evidence/tests/compare_test.cpp evidence/tests/verify_test.cpp)
 tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp operators/tests/mathematics_test.cpp)
 
+tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compiler/tests/audit_ptx_test.cpp
+  compiler/tests/audit_test.cpp compiler/tests/cache_test.cpp compiler/tests/compile_test.cpp)
+tokitai_test(lockstep_test fast SOURCES machines/lockstep/tests/engine_test.cpp machines/lockstep/tests/copy_test.cpp
+  machines/lockstep/tests/grid_test.cpp OPTIONS -DTK_LOCKSTEP)
+
+# The host side of GPUs, on a driver that only pretends.
+add_library(fake_driver SHARED machines/gpu/tests/fake_driver.cpp)
+target_link_libraries(fake_driver PRIVATE tokitai_flags)
+target_include_directories(fake_driver PRIVATE ${PROJECT_SOURCE_DIR} ${TOKITAI_PUBLIC_INCLUDE})
+tokitai_test(gpu_machine_test fast SOURCES machines/gpu/tests/machine_test.cpp LIBRARIES ${CMAKE_DL_LIBS})
+target_compile_definitions(gpu_machine_test PRIVATE TK_FAKE_DRIVER="$<TARGET_FILE:fake_driver>")
+add_dependencies(gpu_machine_test fake_driver)
+add_executable(driver_smoke machines/gpu/tests/driver_smoke.cpp)
+target_link_libraries(driver_smoke PRIVATE tokitai tokitai_flags fmt::fmt)
+target_include_directories(driver_smoke PRIVATE ${PROJECT_SOURCE_DIR})
+add_test(NAME driver_smoke COMMAND driver_smoke)
+set_tests_properties(driver_smoke PROPERTIES LABELS fast ENVIRONMENT "TOKITAI_CUDA_DRIVER=$<TARGET_FILE:fake_driver>")
+
 # The command, from outside: an independent implementation of the specification in NumPy, and hostile input.
 find_program(TOKITAI_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(TOKITAI_PYTHON)

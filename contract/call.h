@@ -55,6 +55,7 @@ struct Outcome {
   bool skipped = false;  // skip_nonfinite fired: nothing was changed
   std::int64_t skipped_tensor = 0;
   std::int64_t skipped_position = 0;
+  std::int64_t host_bytes_copied = 0;  // to and from the device, for operands in the host's memory
 };
 
 // A read-only view as a call holds it; the contract's role keeps it read-only.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #else
@@ -9,6 +11,7 @@
 #endif
 
 #include "evidence/compare.h"
+#include "machines/device/plan.h"
 #include "testing/instance.h"
 
 namespace tokitai::evidence {
@@ -131,17 +134,19 @@ void verify_problem(const Problem& problem, Device& reference, std::vector<Varia
 
 }  // namespace
 
-VerifyResult verify(const std::vector<Problem>& problems, std::vector<Variant> variants, const Progress& progress) {
+VerifyResult verify(const std::vector<Problem>& problems, std::vector<Variant> variants, const Progress& progress,
+                    std::string_view against) {
   VerifyResult result;
   result.summary.name = "summary";
   for (const Variant& variant : variants) result.variants.push_back(variant.name);
-  Device reference = std::move(open("reference")).value();
+  Device reference = std::move(open(against)).value();
   for (std::size_t p = 0; p < problems.size(); ++p) {
     if (progress) progress(problems[p], p, problems.size());
     const std::string name(problems[p].contract->name);
-    if (result.operators.empty() || result.operators.back().name != name)
-      result.operators.push_back({.name = name, .first_failure = {}});
-    verify_problem(problems[p], reference, variants, result.operators.back());
+    auto one = std::find_if(result.operators.begin(), result.operators.end(),
+                            [&](const OperatorResult& r) { return r.name == name; });
+    if (one == result.operators.end()) one = result.operators.insert(one, {.name = name, .first_failure = {}});
+    verify_problem(problems[p], reference, variants, *one);
   }
   for (const OperatorResult& one : result.operators) {
     result.summary.problems += one.problems;
@@ -167,6 +172,19 @@ Result<std::vector<Variant>> cpu_variants(const std::vector<std::string>& isas, 
     variants.push_back({fmt::format("{}, batch cut", isa), last, true, false});
     variants.push_back({fmt::format("{}, hostile mode", isa), last, false, true});
   }
+  return variants;
+}
+
+Result<std::vector<Variant>> gpu_variants(const std::string& name) {
+  std::vector<Variant> variants;
+  for (int plan = 0; plan < device::kVariants; ++plan) {
+    auto device = open(name, {.plan = plan});
+    if (!device.ok()) return device.status();
+    variants.push_back({fmt::format("{}, plan {}", name, plan), std::move(device).value()});
+  }
+  Device best = variants.front().device;
+  variants.push_back({fmt::format("{}, plan 0 again", name), best});
+  variants.push_back({fmt::format("{}, batch cut", name), best, true, false});
   return variants;
 }
 

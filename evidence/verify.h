@@ -36,10 +36,14 @@ struct VerifyResult {
 // Called before each problem: the problem, how many are done, how many there are.
 using Progress = std::function<void(const testing::Problem&, std::size_t, std::size_t)>;
 
+// `against` says what is right: the reference machine, or the cpu device, itself verified, where problems are large.
 VerifyResult verify(const std::vector<testing::Problem>& problems, std::vector<Variant> variants,
-                    const Progress& progress);
+                    const Progress& progress, std::string_view against = "reference");
 
 // The ways to run the cpu device: each instruction set with each thread count, then cut and in a hostile mode.
 Result<std::vector<Variant>> cpu_variants(const std::vector<std::string>& isas, const std::vector<int>& threads);
+
+// The ways to run a GPU: the best plan twice, every other plan, then cut.
+Result<std::vector<Variant>> gpu_variants(const std::string& name);
 
 }  // namespace tokitai::evidence

@@ -7,6 +7,8 @@
 
 #include "contract/contract.h"
 #include "machines/cpu/machine.h"
+#include "machines/gpu/machine.h"
+#include "machines/lockstep/machine.h"
 #include "machines/reference/machine.h"
 #include "patterns/segment.h"
 #include "runtime/float_mode.h"
@@ -17,10 +19,9 @@ namespace tokitai {
 Status Device::run(Call& call, Outcome* outcome) {
   if (call.contract == nullptr) return Status::invalid("the call names no operator");
   const DefaultFloatMode mode;
-  Outcome ignored;
   try {
     if (Status status = check(call); !status.ok()) return status;
-    return machine_->run(call, outcome != nullptr ? *outcome : ignored);
+    return outcome != nullptr ? machine_->run(call, *outcome) : machine_->queue(call);
   } catch (const std::bad_alloc&) {
     return {Code::unavailable, fmt::format("{}: out of memory", call.contract->name)};
   }
@@ -30,7 +31,7 @@ Result<std::int64_t> Device::workspace(Call& call) const {
   if (call.contract == nullptr) return Status::invalid("the call names no operator");
   try {
     if (Status status = check(call); !status.ok()) return status;
-    return call.contract->workspace(call, threads());
+    return machine_->workspace(call);
   } catch (const std::bad_alloc&) {
     return Status(Code::unavailable, fmt::format("{}: out of memory", call.contract->name));
   }
@@ -43,7 +44,17 @@ Result<Device> open(std::string_view name, const DeviceOptions& options) {
     if (!machine.ok()) return machine.status();
     return Device(std::string(name), std::move(machine).value());
   }
-  return Status(Code::unavailable, fmt::format("no device '{}'; this build has cpu and reference", name));
+  if (name == "lockstep" || name.starts_with("lockstep:")) {
+    auto machine = lockstep::make_machine(name, options);
+    if (!machine.ok()) return machine.status();
+    return Device(std::string(name), std::move(machine).value());
+  }
+  if (name.starts_with("cuda:") || name.starts_with("amd:")) {
+    auto machine = gpu::make_machine(name, options);
+    if (!machine.ok()) return machine.status();
+    return Device(std::string(name), std::move(machine).value());
+  }
+  return Status(Code::unavailable, fmt::format("no device '{}'; there are cpu, reference, cuda:N and amd:N", name));
 }
 
 std::vector<std::string> cpu_isas() { return cpu::supported_isas(); }
@@ -59,7 +70,11 @@ Status status_of(const Call& call, const Answer& answer, Outcome& outcome) {
     case Answer::too_many:
       return Status::invalid(fmt::format("{}: index value {} occurs more than {} times; an exact f16 sum holds no more",
                                          call.contract->name, answer.position, kMostOccurrences));
-    case Answer::skipped: outcome = {true, answer.tensor, answer.position}; return {};
+    case Answer::skipped:
+      outcome.skipped = true;
+      outcome.skipped_tensor = answer.tensor;
+      outcome.skipped_position = answer.position;
+      return {};
     case Answer::out_of_memory:
       return {Code::unavailable, fmt::format("{}: out of memory for scratch buffers", call.contract->name)};
   }

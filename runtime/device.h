@@ -1,6 +1,11 @@
 // A device is something operators run on, opened by name: "cpu" (SIMD and threads), "reference" (plain scalar
-// loops: it defines the bits). Every device gives the same output bits.
+// loops: it defines the bits), "cuda:0" and "amd:0" (GPUs). Every device gives the same output bits.
+//
+// Operands may lie in the host's memory everywhere. A GPU then copies them in and out within the call; to leave them
+// there between calls, allocate them on the device. Work on a GPU is queued in the order of the calls, and a call
+// whose operands all lie there returns before it is done: wait() for it before reading the memory elsewhere.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,21 +17,79 @@
 
 namespace tokitai {
 
-// What a machine implements; callers use the operator functions instead.
+struct DeviceMemory {
+  std::int64_t in_use = 0;  // by buffers and queued work
+  std::int64_t cached = 0;  // held for the next buffer; trim() gives it back
+  std::int64_t free = 0, total = 0;
+};
+
+// What a machine implements; callers use the operator functions instead. The memory functions are the host's unless
+// a machine has memory of its own.
 class Machine {
  public:
+  Machine() = default;
   virtual ~Machine() = default;
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
   // The call has passed its contract's check. The floating-point mode is the default one.
   virtual Status run(const Call& call, Outcome& outcome) = 0;
+  // The same where nobody asks for the outcome: may return before the call is done, and what is found wrong later
+  // comes from wait().
+  virtual Status queue(const Call& call);
   virtual int threads() const { return 1; }
   virtual std::string description() const = 0;
   // Scratch memory held between calls, in bytes.
   virtual std::int64_t scratch_bytes() const { return 0; }
+  // The most scratch memory a checked call takes, without copies of operands.
+  virtual Result<std::int64_t> workspace(const Call& call) const;
+
+  // Sizes and pointers have been checked for nonsense. See Device for the meaning of each.
+  virtual Result<void*> allocate(std::int64_t bytes);
+  virtual void release(void* memory, std::int64_t bytes);
+  virtual Result<void*> allocate_pinned(std::int64_t bytes);
+  virtual void release_pinned(void* memory, std::int64_t bytes);
+  virtual Status copy_in(void* device, const void* host, std::int64_t bytes);
+  virtual Status copy_out(void* host, const void* device, std::int64_t bytes);
+  virtual Status copy(void* to, const void* from, std::int64_t bytes);
+  virtual Status wait();
+  virtual Result<DeviceMemory> memory();
+  virtual Status trim();
+  virtual Result<std::shared_ptr<void>> mark();
+  virtual Result<double> seconds_between(void* earlier, void* later);
+
+ private:
+  std::atomic<std::int64_t> host_bytes_ = 0;
 };
+
+// Memory of a device, or pinned host memory; given back when this goes.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(std::shared_ptr<Machine> machine, void* data, std::int64_t bytes, bool pinned)
+      : machine_(std::move(machine)), data_(data), bytes_(bytes), pinned_(pinned) {}
+  ~Buffer() { reset(); }
+  Buffer(Buffer&& other) noexcept { *this = std::move(other); }
+  Buffer& operator=(Buffer&& other) noexcept;
+  void reset();
+
+  void* data() const { return data_; }
+  std::int64_t size() const { return bytes_; }
+
+ private:
+  std::shared_ptr<Machine> machine_;
+  void* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+  bool pinned_ = false;
+};
+
+// A point in a device's queue of work.
+using Mark = std::shared_ptr<void>;
 
 struct DeviceOptions {
   int threads = 0;       // 0: as many as the processor has cores
   std::string isa = {};  // "" : the best the processor runs; else one of cpu_isas()
+  int plan = 0;          // GPUs: 0 the best plan known; 1 to 3: other plans, for tests; they give the same bits
 };
 
 class Device {
@@ -41,6 +104,29 @@ class Device {
   Status run(Call& call, Outcome* outcome = nullptr);
   // The most scratch memory that call would take here.
   Result<std::int64_t> workspace(Call& call) const;
+
+  // Memory that operators here reach without copying, aligned to 256 bytes, its contents undefined. A buffer may go
+  // while work that uses it is queued: the memory is handed out again only to work queued later.
+  Result<Buffer> allocate(std::int64_t bytes);
+  // Host memory that the device reaches directly: copies from and to it are faster, and copy_out does not wait.
+  Result<Buffer> allocate_pinned(std::int64_t bytes);
+  // Copies are queued like calls. copy_in returns when the host's memory may be changed again. copy_out returns when
+  // the bytes are there; where the host's memory is pinned it returns at once, and they are there after wait().
+  Status copy_in(void* device, const void* host, std::int64_t bytes);
+  Status copy_out(void* host, const void* device, std::int64_t bytes);
+  // From one place on the device to another; not waited for.
+  Status copy(void* to, const void* from, std::int64_t bytes);
+
+  // Waits for everything queued. Its status is the first failure among the calls that returned before they were
+  // done, such as a label out of range, and each is told once.
+  Status wait();
+  Result<DeviceMemory> memory() const;
+  // Gives memory that is held for reuse back to the driver.
+  Status trim();
+
+  // Marks this point of the queue, and the time the device took from one to another (waits for the later).
+  Result<Mark> mark();
+  Result<double> seconds_between(const Mark& earlier, const Mark& later);
 
  private:
   std::string name_;

@@ -27,11 +27,72 @@ std::int64_t index_limit(const Problem& problem) {
   return problem.size("vocab") != 0 ? problem.size("vocab") : problem.size("cols");
 }
 
+// The options of a problem, and the views of each operand set, still without memory.
+Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets) {
+  const Contract& contract = *problem.contract;
+  call.contract = &contract;
+  call.storage = problem.storage;
+  for (const auto& [name, value] : problem.options)
+    if (Status s =
+            parse_option(contract, name, value, call.options[static_cast<std::size_t>(contract.option_index(name))]);
+        !s.ok())
+      return s;
+  sets.resize(contract.list ? problem.list.size() : 1);
+  for (std::size_t t = 0; t < sets.size(); ++t)
+    for (std::size_t i = 0; i < contract.operands.size(); ++i) {
+      const OperandSpec& spec = contract.operands[i];
+      if (spec.optional && !problem.master) continue;
+      View& view = sets[t][i];
+      view.type = type_of(spec, problem);
+      view.rank = spec.shape[1].empty() ? 1 : 2;
+      for (int d = 0; d < view.rank; ++d)
+        view.shape[static_cast<std::size_t>(d)] =
+            contract.list ? problem.list[t] : problem.size(spec.shape[static_cast<std::size_t>(d)]);
+      view.row_stride = view.rank == 2 ? view.shape[1] + problem.pad : 1;
+    }
+  return {};
+}
+
+// Gives each view its memory through `allocate`; one that lies over another takes the other's.
+template <class Allocate>
+bool place(const Problem& problem, std::vector<Operands>& sets, Call& call, const Allocate& allocate) {
+  const Contract& contract = *problem.contract;
+  for (Operands& set : sets)
+    for (std::size_t i = 0; i < contract.operands.size(); ++i) {
+      View& view = set[i];
+      if (!view.present()) continue;
+      const int over = contract.operand_index(contract.operands[i].may_alias);
+      if (over >= 0 && problem.in_place)
+        view.data = set[static_cast<std::size_t>(over)].data;
+      else if (!allocate(view))
+        return false;
+    }
+  if (contract.list)
+    call.list = sets;
+  else
+    call.operands = sets[0];
+  return true;
+}
+
 }  // namespace
 
-std::int64_t Instance::extent(const View& view) const {
+std::int64_t extent_of(const View& view) {
   const std::int64_t elements = view.rank == 2 ? view.rows() * view.row_stride : view.rows();
   return elements * static_cast<std::int64_t>(size_of(view.type));
+}
+
+Result<Call> call_without_memory(const Problem& problem) {
+  Call call;
+  std::vector<Operands> sets;
+  if (Status s = describe(problem, call, sets); !s.ok()) return s;
+  std::int64_t next = std::int64_t{1} << 20;
+  place(problem, sets, call, [&](View& view) {
+    view.data = reinterpret_cast<void*>(next);  // NOLINT(performance-no-int-to-ptr): never read through
+    next += (extent_of(view) + 511) / 256 * 256;
+    return true;
+  });
+  if (Status s = check(call); !s.ok()) return s;
+  return call;
 }
 
 bool Instance::has_batch(std::size_t operand) const {
@@ -49,7 +110,7 @@ bool Instance::read(std::size_t operand) const {
 }
 
 bool Instance::allocate(View& view) {
-  const std::int64_t bytes = extent(view);
+  const std::int64_t bytes = extent_of(view);
   auto* p = static_cast<std::byte*>(std::aligned_alloc(64, static_cast<std::size_t>((bytes + 64) / 64 * 64)));
   if (p == nullptr) return false;
   memory_.emplace_back(p);
@@ -58,41 +119,11 @@ bool Instance::allocate(View& view) {
 }
 
 Result<Instance> Instance::make(const Problem& problem, Filling filling) {
-  const Contract& contract = *problem.contract;
   Instance instance;
-  instance.call_.contract = &contract;
-  instance.call_.storage = problem.storage;
-  for (const auto& [name, value] : problem.options)
-    if (Status s = parse_option(contract, name, value,
-                                instance.call_.options[static_cast<std::size_t>(contract.option_index(name))]);
-        !s.ok())
-      return s;
-
-  const std::size_t sets = contract.list ? problem.list.size() : 1;
-  for (std::size_t t = 0; t < sets; ++t) {
-    Operands set{};
-    for (std::size_t i = 0; i < contract.operands.size(); ++i) {
-      const OperandSpec& spec = contract.operands[i];
-      if (spec.optional && !problem.master) continue;
-      View& view = set[i];
-      view.type = type_of(spec, problem);
-      view.rank = spec.shape[1].empty() ? 1 : 2;
-      for (int d = 0; d < view.rank; ++d)
-        view.shape[static_cast<std::size_t>(d)] =
-            contract.list ? problem.list[t] : problem.size(spec.shape[static_cast<std::size_t>(d)]);
-      view.row_stride = view.rank == 2 ? view.shape[1] + problem.pad : 1;
-      const int over = contract.operand_index(spec.may_alias);
-      if (over >= 0 && problem.in_place)
-        view.data = set[static_cast<std::size_t>(over)].data;
-      else if (!instance.allocate(view))
-        return Status(Code::unavailable, fmt::format("out of memory for {}", problem.text()));
-    }
-    instance.sets_.push_back(set);
-  }
-  if (contract.list)
-    instance.call_.list = instance.sets_;
-  else
-    instance.call_.operands = instance.sets_[0];
+  if (Status s = describe(problem, instance.call_, instance.sets_); !s.ok()) return s;
+  if (!place(problem, instance.sets_, instance.call_, [&](View& view) { return instance.allocate(view); }))
+    return Status(Code::unavailable, fmt::format("out of memory for {}", problem.text()));
+  const Contract& contract = *problem.contract;
   instance.batch_ = contract.list ? problem.list[0] : problem.size(contract.batch);
   if (Status s = instance.fill_operands(problem, filling); !s.ok()) return s;
   return instance;
@@ -108,7 +139,7 @@ Status Instance::fill_operands(const Problem& problem, Filling filling) {
       const OperandSpec& spec = contract.operands[i];
       const View& view = set[i];
       if (!view.present()) continue;
-      std::memset(view.data, 0xa5, static_cast<std::size_t>(extent(view)));
+      std::memset(view.data, 0xa5, static_cast<std::size_t>(extent_of(view)));
       const bool aliased = problem.in_place && !spec.may_alias.empty();
       if (!read(i)) continue;
       if (!aliased) {
@@ -119,7 +150,7 @@ Status Instance::fill_operands(const Problem& problem, Filling filling) {
       }
       if (written(i)) {
         const auto* bytes = static_cast<const std::byte*>(view.data);
-        originals_.push_back({view, std::vector<std::byte>(bytes, bytes + extent(view))});
+        originals_.push_back({view, std::vector<std::byte>(bytes, bytes + extent_of(view))});
       }
     }
   // An output over an input is filled after it: take what the input holds now.
@@ -132,7 +163,7 @@ void Instance::reset(std::byte poison) {
   for (const Operands& set : sets_)
     for (std::size_t i = 0; i < call_.contract->operands.size(); ++i)
       if (set[i].present() && written(i))
-        std::memset(set[i].data, static_cast<int>(poison), static_cast<std::size_t>(extent(set[i])));
+        std::memset(set[i].data, static_cast<int>(poison), static_cast<std::size_t>(extent_of(set[i])));
   for (const Original& original : originals_)
     if (!original.bytes.empty()) std::memcpy(original.view.data, original.bytes.data(), original.bytes.size());
 }

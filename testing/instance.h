@@ -11,6 +11,12 @@
 
 namespace tokitai::testing {
 
+// Bytes of an operand's memory, padding between rows included.
+std::int64_t extent_of(const View& view);
+
+// The checked call of a problem over memory that is not there: for planning, which reads no element.
+Result<Call> call_without_memory(const Problem& problem);
+
 class Instance {
  public:
   // Empty where memory ran out or the problem's options cannot be read.
@@ -26,8 +32,6 @@ class Instance {
 
   // The operand sets of the call: one, or one per tensor of a list.
   const std::vector<Operands>& sets() const { return sets_; }
-  // Bytes of an operand's memory, padding included.
-  std::int64_t extent(const View& view) const;
   // Whether a call cut along the batch still gives this operand.
   bool has_batch(std::size_t operand) const;
   bool written(std::size_t operand) const;

@@ -44,6 +44,18 @@ bool integer(std::string_view text, std::int64_t& out) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+// "4096", or "4096*300" for three hundred tensors of that length.
+bool lengths(std::string_view text, std::vector<std::int64_t>& list) {
+  constexpr std::int64_t kMostTensors = 1 << 20;
+  const std::size_t times = text.find('*');
+  std::int64_t length = 0, count = 1;
+  if (!integer(text.substr(0, times), length)) return false;
+  if (times != std::string_view::npos && !integer(text.substr(times + 1), count)) return false;
+  if (count < 1 || count > kMostTensors) return false;
+  list.insert(list.end(), static_cast<std::size_t>(count), length);
+  return true;
+}
+
 constexpr std::string_view kTypes[] = {"f16", "bf16", "f32", "i32", "i64"};
 constexpr std::string_view kFamilyNames[] = {"normal",   "huge", "subnormal", "cancelling",
                                              "constant", "zero", "special"};
@@ -60,8 +72,8 @@ bool set(Problem& problem, const std::string& key, const std::string& value) {
   if (key == "single") return choose(value, kNoYes, problem.single);
   if (key == "pad") return integer(value, problem.pad);
   if (problem.contract->list && key == problem.contract->batch) {
-    for (const std::string& length : split(value, '+'))
-      if (!integer(length, problem.list.emplace_back())) return false;
+    for (const std::string& part : split(value, '+'))
+      if (!lengths(part, problem.list)) return false;
     return !problem.list.empty();
   }
   for (const OperandSpec& spec : problem.contract->operands)
@@ -81,13 +93,20 @@ std::int64_t Problem::size(std::string_view symbol) const {
   return 0;
 }
 
+std::string Problem::list_text() const {
+  std::string text;
+  for (std::size_t i = 0, count = 0; i < list.size(); i += count) {
+    for (count = 1; i + count < list.size() && list[i + count] == list[i];) ++count;
+    text += fmt::format("{}{}", text.empty() ? "" : "+", list[i]);
+    if (count > 1) text += fmt::format("*{}", count);
+  }
+  return text;
+}
+
 std::string Problem::text() const {
   std::string line(contract->name);
   for (const auto& [name, value] : sizes) line += fmt::format(" {}={}", name, value);
-  if (!list.empty()) {
-    line += fmt::format(" {}={}", contract->batch, list[0]);
-    for (std::size_t i = 1; i < list.size(); ++i) line += fmt::format("+{}", list[i]);
-  }
+  if (!list.empty()) line += fmt::format(" {}={}", contract->batch, list_text());
   for (const auto& [name, value] : options) line += fmt::format(" {}={}", name, value);
   line += fmt::format(" type={} data={}", tokitai::name_of(storage), name_of(family));
   for (const OperandSpec& spec : contract->operands)
@@ -126,7 +145,8 @@ Result<std::vector<Problem>> parse_problems(std::string_view line) {
 
 Result<std::vector<Problem>> problems(Use use) {
   std::vector<Problem> all;
-  const std::string_view wanted = use == Use::verify ? "verify " : "bench ";
+  constexpr std::string_view kWords[] = {"verify ", "verify_gpu ", "bench ", "bench_gpu ", "compile "};
+  const std::string_view wanted = kWords[static_cast<std::size_t>(use)];
   for (const ProblemFile& file : kFiles)
     for (const std::string& line : split(file.text, '\n')) {
       if (!line.starts_with(wanted)) continue;

@@ -1,6 +1,7 @@
 // A problem: one operator with sizes, options, a storage type and a family of data. Problems are written as
 // plain lines in operators/*/problems.txt; a line with several values for a key stands for all combinations:
 //   verify layernorm.forward rows=1,7 cols=255,256,257 type=f16,f32 data=all
+// The lengths of a list of tensors are joined by +, and repeated with *: n=80411200+2560000*192.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -28,10 +29,13 @@ struct Problem {
   bool single = false;    // outputs that may be f32 are
 
   std::int64_t size(std::string_view symbol) const;
-  std::string text() const;  // the line that stands for just this problem
+  std::string text() const;       // the line that stands for just this problem
+  std::string list_text() const;  // the list's lengths as a line has them: "80411200+2560000*192"
 };
 
-enum class Use : std::uint8_t { verify, bench };
+// The first word of a line: what the problem is for. verify_gpu and bench_gpu are sizes that fill a GPU; compile are
+// those whose kernels stand for the operator where no device is at hand.
+enum class Use : std::uint8_t { verify, verify_gpu, bench, bench_gpu, compile };
 
 // The problems of the operators' own files. An unreadable line is a bug of ours and comes back as a status.
 Result<std::vector<Problem>> problems(Use use);

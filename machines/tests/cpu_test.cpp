@@ -71,7 +71,7 @@ TEST(Devices, AreRefusedByNameWhereUnknown) {
   ASSERT_FALSE(device.ok());
   EXPECT_EQ(device.status().code(), Code::unavailable);
   EXPECT_TRUE(mentions(device.status(), "'tpu'"));
-  EXPECT_TRUE(mentions(device.status(), "cpu and reference"));
+  EXPECT_TRUE(mentions(device.status(), "cpu, reference"));
 }
 
 TEST(Devices, RefuseAnUnknownInstructionSet) {

@@ -1,0 +1,145 @@
+#include "bench/device_operands.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "testing/instance.h"
+
+namespace tokitai::bench {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+constexpr std::int64_t kDrawn = std::int64_t{1} << 20;
+constexpr int kDevicePoison = 0x5a, kHostPoison = 0xa5;
+
+}  // namespace
+
+bool DeviceOperands::written(std::size_t operand) const { return call_.contract->operands[operand].role != Role::in; }
+
+bool DeviceOperands::read(std::size_t operand) const {
+  const OperandSpec& spec = call_.contract->operands[operand];
+  return spec.role != Role::out || (!spec.read_when.empty() && call_.option_set(spec.read_when)) ||
+         (in_place_ && !spec.may_alias.empty());
+}
+
+bool DeviceOperands::has_batch(std::size_t operand) const {
+  const auto& shape = call_.contract->operands[operand].shape;
+  return !call_.contract->batch.empty() && (shape[0] == call_.contract->batch || shape[1] == call_.contract->batch);
+}
+
+std::int64_t DeviceOperands::batch() const {
+  if (call_.contract->list) return call_.list[0][0].rows();
+  return call_.contract->batch.empty() ? 1 : dimension(call_, call_.contract->batch);
+}
+
+Result<DeviceOperands> DeviceOperands::make(const testing::Problem& problem, Device& device) {
+  auto call = testing::call_without_memory(problem);
+  if (!call.ok()) return call.status();
+  DeviceOperands made;
+  made.call_ = std::move(call).value();
+  made.in_place_ = problem.in_place;
+  if (!made.call_.contract->list)
+    if (Status s = made.place(problem, made.call_.operands, device); !s.ok()) return s;
+  for (Operands& set : made.call_.list)
+    if (Status s = made.place(problem, set, device); !s.ok()) return s;
+  made.patterns_.clear();  // the memory goes back; what is queued comes first
+  return made;
+}
+
+Status DeviceOperands::place(const testing::Problem& problem, Operands& set, Device& device) {
+  const Contract& contract = *call_.contract;
+  for (std::size_t i = 0; i < contract.operands.size(); ++i) {
+    View& view = set[i];
+    if (view.elements() == 0) continue;
+    const int over = contract.operand_index(contract.operands[i].may_alias);
+    if (over >= 0 && in_place_) {
+      view.data = set[static_cast<std::size_t>(over)].data;
+      continue;
+    }
+    auto memory = device.allocate(testing::extent_of(view));
+    if (!memory.ok()) return memory.status();
+    view.data = memory->data();
+    buffers_.push_back(std::move(memory).value());
+    if (contract.operands[i].type == TypeRule::index) {
+      if (Status s = put_indices(problem, i, view, device); !s.ok()) return s;
+      continue;
+    }
+    auto from = pattern(problem, i, view, device);
+    if (!from.ok()) return from.status();
+    if (Status s = spread(*from.value(), view, device); !s.ok()) return s;
+  }
+  return {};
+}
+
+Status DeviceOperands::put_indices(const testing::Problem& problem, std::size_t operand, const View& view,
+                                   Device& device) const {
+  const Contract& contract = *call_.contract;
+  const int option = std::max(contract.option_index("ignore_index"), contract.option_index("padding_index"));
+  const std::int64_t* hole = option >= 0 && call_.option(option).set ? &call_.option(option).i : nullptr;
+  const std::int64_t limit = problem.size("vocab") != 0 ? problem.size("vocab") : problem.size("cols");
+  std::vector<std::byte> host(static_cast<std::size_t>(testing::extent_of(view)));
+  View here = view;
+  here.data = host.data();
+  testing::fill_indices(here, limit, problem.spread, kSeed, operand + 1, hole);
+  return device.copy_in(view.data, host.data(), static_cast<std::int64_t>(host.size()));
+}
+
+Result<const DeviceOperands::Pattern*> DeviceOperands::pattern(const testing::Problem& problem, std::size_t operand,
+                                                               const View& view, Device& device) {
+  if (const auto found = patterns_.find(operand); found != patterns_.end()) return &found->second;
+  const OperandSpec& spec = call_.contract->operands[operand];
+  std::vector<std::byte> host(static_cast<std::size_t>(kDrawn) * size_of(view.type), std::byte{kDevicePoison});
+  const bool sums = view.type == Type::i64;  // a count: nothing reads it
+  if (read(operand) && !sums) {
+    const View drawn{host.data(), view.type, 1, {kDrawn, 1}, 1};
+    testing::fill(drawn, problem.family, kSeed, operand + 1, spec.name == "v" || spec.name == "rstd",
+                  testing::Filling::whole);
+  }
+  Pattern& made = patterns_[operand];
+  made.bytes = static_cast<std::int64_t>(host.size());
+  auto memory = device.allocate(made.bytes);
+  if (!memory.ok()) return memory.status();
+  made.memory = std::move(memory).value();
+  if (Status s = device.copy_in(made.memory.data(), host.data(), made.bytes); !s.ok()) return s;
+  return &made;
+}
+
+// What is there already is copied behind itself: twice as much each time.
+Status DeviceOperands::spread(const Pattern& pattern, const View& view, Device& device) {
+  auto* to = static_cast<std::byte*>(view.data);
+  const std::int64_t bytes = testing::extent_of(view);
+  std::int64_t done = std::min(pattern.bytes, bytes);
+  if (Status s = device.copy(to, pattern.memory.data(), done); !s.ok()) return s;
+  for (; done < bytes; done *= 2)
+    if (Status s = device.copy(to + done, to, std::min(done, bytes - done)); !s.ok()) return s;
+  return {};
+}
+
+Result<Piece> DeviceOperands::piece(std::int64_t end, Device& device) const {
+  const Contract& contract = *call_.contract;
+  Piece piece{call_, {}};
+  piece.call.symbols = {};  // bound anew: the batch is shorter
+  if (contract.list) piece.call.list.resize(1);
+  Operands& set = contract.list ? piece.call.list[0] : piece.call.operands;
+  const Operands there = set;
+  for (std::size_t i = 0; i < contract.operands.size(); ++i) {
+    View& view = set[i];
+    if (view.elements() == 0) continue;
+    if (has_batch(i)) view.shape[contract.operands[i].shape[0] == contract.batch ? 0 : 1] = end;
+    bool shared = false;
+    for (std::size_t j = 0; j < i && !shared; ++j)
+      if (there[j].data == there[i].data) {
+        view.data = set[j].data;
+        shared = true;
+      }
+    if (shared) continue;
+    const std::int64_t bytes = testing::extent_of(view);
+    piece.memory.emplace_back(static_cast<std::size_t>(bytes), std::byte{kHostPoison});
+    view.data = piece.memory.back().data();
+    if (!read(i)) continue;
+    if (Status s = device.copy_out(view.data, there[i].data, bytes); !s.ok()) return s;
+  }
+  return piece;
+}
+
+}  // namespace tokitai::bench

@@ -1,0 +1,51 @@
+// A problem's operands in a device's memory. Large ones repeat a million deviates, multiplied on the device, so that
+// sixteen gigabytes are there in a second and the host needs memory only for the piece it checks.
+#pragma once
+#include <cstddef>
+#include <map>
+#include <vector>
+
+#include "testing/problem.h"
+#include "tokitai/device.h"
+
+namespace tokitai::bench {
+
+// The first elements of the batch, in the host's memory.
+struct Piece {
+  Call call;
+  std::vector<std::vector<std::byte>> memory;
+};
+
+class DeviceOperands {
+ public:
+  static Result<DeviceOperands> make(const testing::Problem& problem, Device& device);
+
+  const Call& call() const { return call_; }
+  std::int64_t batch() const;
+  // What the operands hold now, for the batch's elements [0, end); outputs that nothing reads are poisoned otherwise
+  // than the device's.
+  Result<Piece> piece(std::int64_t end, Device& device) const;
+  bool written(std::size_t operand) const;
+  bool read(std::size_t operand) const;
+  bool has_batch(std::size_t operand) const;
+
+ private:
+  // What an operand is filled with: `bytes` of it, over and over.
+  struct Pattern {
+    Buffer memory;
+    std::int64_t bytes = 0;
+  };
+
+  Status place(const testing::Problem& problem, Operands& set, Device& device);
+  Status put_indices(const testing::Problem& problem, std::size_t operand, const View& view, Device& device) const;
+  Result<const Pattern*> pattern(const testing::Problem& problem, std::size_t operand, const View& view,
+                                 Device& device);
+  static Status spread(const Pattern& pattern, const View& view, Device& device);
+
+  Call call_;
+  std::vector<Buffer> buffers_;
+  std::map<std::size_t, Pattern> patterns_;  // by operand
+  bool in_place_ = false;
+};
+
+}  // namespace tokitai::bench

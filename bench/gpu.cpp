@@ -1,0 +1,130 @@
+#include "bench/gpu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "bench/device_operands.h"
+#include "evidence/compare.h"
+#include "testing/instance.h"
+
+namespace tokitai::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kWarmUp = 3, kLeast = 20, kMost = 200;
+
+double median(std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Calls that were queued one after the other, each between two marks.
+struct Timed {
+  std::vector<double> device_seconds, host_seconds;
+};
+template <class Work> Status time_queued(Device& device, int count, Timed& timed, const Work& work) {
+  std::vector<Mark> marks;
+  for (int i = 0; i <= count; ++i) {
+    auto mark = device.mark();
+    if (!mark.ok()) return mark.status();
+    marks.push_back(std::move(mark).value());
+    if (i == count) break;
+    const auto begin = Clock::now();
+    if (Status s = work(); !s.ok()) return s;
+    timed.host_seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+  if (Status s = device.wait(); !s.ok()) return s;
+  for (int i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    auto seconds = device.seconds_between(marks[at], marks[at + 1]);
+    if (!seconds.ok()) return seconds.status();
+    timed.device_seconds.push_back(seconds.value());
+  }
+  return {};
+}
+
+// As much of the batch as the cpu device computes in about a second.
+std::int64_t piece_of(std::int64_t batch, const Cost& cost) {
+  const double work = static_cast<double>(std::max<std::int64_t>(cost.flops, cost.bytes_read / 8));
+  const double share = std::min(1.0, 2e9 / work);
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(static_cast<double>(batch) * share), 1, batch);
+}
+
+Status run_once(const Call& call, Device& device) {
+  Call again = call;
+  return device.run(again);
+}
+
+// The whole call on the device, once; the first piece of its outputs must be what the cpu device makes of it.
+Result<std::int64_t> check_piece(const DeviceOperands& operands, Device& device, const Cost& cost) {
+  const Contract& contract = *operands.call().contract;
+  auto expected = operands.piece(piece_of(operands.batch(), cost), device);
+  if (!expected.ok()) return expected.status();
+  if (Status s = run_once(operands.call(), device); !s.ok()) return s;
+  if (Status s = device.wait(); !s.ok()) return s;
+  auto cpu = open("cpu");
+  if (!cpu.ok()) return cpu.status();
+  if (Status s = run_once(expected->call, cpu.value()); !s.ok()) return s;
+  const Operands& right = contract.list ? expected->call.list[0] : expected->call.operands;
+  const Operands& there = contract.list ? operands.call().list[0] : operands.call().operands;
+  std::int64_t compared = 0;
+  for (std::size_t i = 0; i < contract.operands.size(); ++i) {
+    if (right[i].elements() == 0 || !operands.written(i) || !operands.has_batch(i)) continue;
+    std::vector<std::byte> memory(static_cast<std::size_t>(testing::extent_of(right[i])));
+    if (Status s = device.copy_out(memory.data(), there[i].data, testing::extent_of(right[i])); !s.ok()) return s;
+    View found = right[i];
+    found.data = memory.data();
+    const evidence::Difference d = evidence::compare(right[i], found);
+    compared += d.compared;
+    if (d.differing > 0)
+      return Status(
+          Code::check_failed,
+          fmt::format("{}: {} of {} elements of {} differ from the cpu device's, the first at [{}, {}]: {:#x} "
+                      "instead of {:#x}",
+                      contract.name, d.differing, d.compared, contract.operands[i].name, d.row, d.col, d.found,
+                      d.expected));
+  }
+  if (compared == 0) return Status(Code::check_failed, fmt::format("{}: nothing was compared", contract.name));
+  return compared;
+}
+
+}  // namespace
+
+Result<double> device_copy_bandwidth(Device& device) {
+  constexpr std::int64_t kBytes = std::int64_t{1} << 30;
+  auto from = device.allocate(kBytes);
+  if (!from.ok()) return from.status();
+  auto to = device.allocate(kBytes);
+  if (!to.ok()) return to.status();
+  const auto copy = [&] { return device.copy(to->data(), from->data(), kBytes); };
+  Timed warm, timed;
+  if (Status s = time_queued(device, kWarmUp, warm, copy); !s.ok()) return s;
+  if (Status s = time_queued(device, kLeast, timed, copy); !s.ok()) return s;
+  return 2.0 * static_cast<double>(kBytes) / median(timed.device_seconds) / 1e9;
+}
+
+Result<Timing> time_on_gpu(const testing::Problem& problem, Device& device, double budget) {
+  auto operands = DeviceOperands::make(problem, device);
+  if (!operands.ok()) return operands.status();
+  Timing timing;
+  timing.cost = operands->call().contract->cost(operands->call());
+  auto checked = check_piece(operands.value(), device, timing.cost);
+  if (!checked.ok()) return checked.status();
+  timing.checked = checked.value();
+
+  const auto call = [&] { return run_once(operands->call(), device); };
+  Timed warm, timed;
+  if (Status s = time_queued(device, kWarmUp, warm, call); !s.ok()) return s;
+  const double each = std::max(median(warm.device_seconds), 1e-6);
+  const int count = static_cast<int>(std::clamp(budget / each, double{kLeast}, double{kMost}));
+  if (Status s = time_queued(device, count, timed, call); !s.ok()) return s;
+  timing.seconds = median(timed.device_seconds);
+  timing.host_seconds = median(timed.host_seconds);
+  timing.repetitions = count;
+  return timing;
+}
+
+}  // namespace tokitai::bench

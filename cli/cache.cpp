@@ -1,0 +1,112 @@
+// `tokitai cache`: the compiled kernels that are kept, and keeping them.
+#include "compiler/cache.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/table.h"
+
+namespace tokitai::cli {
+namespace {
+
+using compiler::Cache;
+
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes < 10 * 1024) return fmt::format("{} B", bytes);
+  if (bytes < 10 * 1024 * 1024) return fmt::format("{} KiB", bytes >> 10);
+  return fmt::format("{} MiB", bytes >> 20);
+}
+
+std::string time_text(std::int64_t nanoseconds) {
+  if (nanoseconds == 0) return "-";
+  return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(static_cast<std::time_t>(nanoseconds / kNanoseconds)));
+}
+
+Json entry_json(const Cache::Entry& entry) {
+  const compiler::Manifest& m = entry.manifest;
+  return {{"key", entry.key},
+          {"label", m.label},
+          {"target", m.target},
+          {"bytes", entry.bytes},
+          {"used", entry.used / kNanoseconds},
+          {"toolchain", m.toolchain},
+          {"source_digest", m.source_digest},
+          {"binary_digest", m.binary_digest},
+          {"text_digest", m.text_digest},
+          {"command", m.command},
+          {"build_seconds", m.build_seconds},
+          {"unix_time", m.unix_time},
+          {"damage", entry.damage}};
+}
+
+// The entries, and for `verify` a status that counts the damaged ones.
+Status show(const Cache& cache, const std::vector<Cache::Entry>& entries, bool verified, bool json) {
+  Table table({"key", "target", "kernel", "size", "last used", "state"});
+  Json array = Json::array();
+  std::uint64_t bytes = 0;
+  int damaged = 0;
+  for (const Cache::Entry& entry : entries) {
+    bytes += entry.bytes;
+    damaged += entry.damage.empty() ? 0 : 1;
+    const std::string state = !entry.damage.empty() ? "damaged: " + entry.damage : verified ? "sound" : "-";
+    table.add({entry.key.substr(0, 12), entry.manifest.target, entry.manifest.label, size_text(entry.bytes),
+               time_text(entry.used), state});
+    array.push_back(entry_json(entry));
+  }
+  if (json)
+    print_json({{"folder", cache.folder().string()},
+                {"limit", cache.limit()},
+                {"bytes", bytes},
+                {"damaged", damaged},
+                {"entries", array}});
+  else
+    fmt::print("{}{} entries, {} of at most {}, in {}\n", entries.empty() ? "" : table.text() + "\n", entries.size(),
+               size_text(bytes), size_text(cache.limit()), cache.folder().string());
+  if (verified && damaged != 0)
+    return {Code::check_failed,
+            fmt::format("{} of {} entries damaged; they are rebuilt when asked for", damaged, entries.size())};
+  return {};
+}
+
+Status show(const Cache::Swept& swept, bool json) {
+  if (json)
+    print_json({{"entries", swept.entries}, {"leftovers", swept.leftovers}, {"bytes", swept.bytes}});
+  else
+    fmt::print("removed {} entries and {} leftovers, {}\n", swept.entries, swept.leftovers, size_text(swept.bytes));
+  return {};
+}
+
+Status act(const std::string& action, bool json) {
+  const auto cache = Cache::open();
+  if (!cache.ok()) return cache.status();
+  if (action == "ls") return show(cache.value(), cache->list(), false, json);
+  if (action == "verify") return show(cache.value(), cache->verify(), true, json);
+  return show(action == "gc" ? cache->gc() : cache->clear(), json);
+}
+
+}  // namespace
+
+void add_cache(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("cache", "List, check or clean the compiled kernels that are kept");
+  struct Arguments {
+    std::string action;
+    bool json = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("ACTION", arguments->action, "ls, verify, gc or clear")
+      ->required()
+      ->type_name("")
+      ->check(CLI::IsMember({"ls", "verify", "gc", "clear"}));
+  command->add_flag("--json", arguments->json, "Print JSON");
+  command->footer(
+      "ls lists the entries; verify checks every byte of them and fails if one is damaged; gc removes damaged\n"
+      "entries, what is over the limit and what dead processes left; clear removes every entry.\n"
+      "The folder is $TOKITAI_CACHE, else $XDG_CACHE_HOME/tokitai, else ~/.cache/tokitai; the limit is\n"
+      "$TOKITAI_CACHE_LIMIT (bytes, or with K, M, G), else 1G.");
+  command->callback([arguments, &exit_code] { report(act(arguments->action, arguments->json), exit_code); });
+}
+
+}  // namespace tokitai::cli

@@ -1,0 +1,32 @@
+# GPU kernels are compiled at run time from the text that is built into the library: the definitions, the patterns'
+# device machines and what they include. Sets TOKITAI_DEVICE_SOURCES for these families.
+macro(tokitai_device)
+  set(device_names bit cstdint
+    numerics/base.h numerics/half.h numerics/soft_fma.h numerics/elementary.h patterns/names.h patterns/reduction.h
+    machines/device/alias.h machines/device/arguments.h machines/device/kinds.h machines/device/memory.h
+    machines/device/place.h machines/device/plans.h machines/device/row.h machines/device/each.h
+    machines/device/segment.h machines/device/sort.h machines/device/tile.h
+    machines/lockstep/alias.h machines/lockstep/words.h)
+  set(definitions "#pragma once\n")
+  foreach(family ${ARGN})
+    list(APPEND device_names operators/${family}/definition.h)
+    string(APPEND definitions "#include \"operators/${family}/definition.h\"\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${TOKITAI_GENERATED}/definitions.h CONTENT "${definitions}")
+
+  set(device_depends "")
+  foreach(name ${device_names})
+    if(name MATCHES "/")
+      list(APPEND device_depends ${PROJECT_SOURCE_DIR}/${name})
+    else()
+      list(APPEND device_depends ${PROJECT_SOURCE_DIR}/machines/device/freestanding/${name})
+    endif()
+  endforeach()
+  string(REPLACE ";" "," device_list "${device_names}")
+  add_custom_command(OUTPUT ${TOKITAI_GENERATED}/device_text.cpp
+    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DOUTPUT=${TOKITAI_GENERATED}/device_text.cpp
+            -DNAMES=${device_list} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${device_depends} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    COMMENT "Embedding the device text" VERBATIM)
+  set(TOKITAI_DEVICE_SOURCES ${TOKITAI_GENERATED}/device_text.cpp)
+endmacro()

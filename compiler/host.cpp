@@ -1,0 +1,87 @@
+// Kernels for the lockstep machine: the host's own C++ compiler makes a library of the device text.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <mutex>
+
+#include "compiler/build.h"
+#include "compiler/cache.h"
+#include "compiler/files.h"
+#include "compiler/lines.h"
+#include "compiler/process.h"
+#include "compiler/sha256.h"
+
+namespace tokitai::compiler {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMainFile = "kernel.cpp";
+constexpr const char* kLibrary = "kernel.so";
+constexpr const char* kHowToGet = "a C++20 compiler is needed (Debian, Ubuntu: g++); TOKITAI_CXX may name the program";
+
+Result<Toolchain> examine(const fs::path& program) {
+  const auto version = output_of({program.string(), "--version"});
+  if (!version.ok()) return version.status();
+  std::error_code error;
+  const fs::path real = fs::canonical(program, error);
+  const auto digest = sha256_of_file(error ? program : real, digest_memory());
+  if (!digest.ok()) return digest.status();
+  return Toolchain{fmt::format("{}, sha256 {}", version->substr(0, version->find('\n')), digest.value()),
+                   program.string()};
+}
+
+Result<Toolchain> look_for(const std::string& named) {
+  for (const std::string& name : named.empty() ? std::vector<std::string>{"c++", "g++", "clang++", "clang++-19"}
+                                               : std::vector<std::string>{named}) {
+    const fs::path program = find_program(name);
+    if (!program.empty()) return examine(program);
+  }
+  return Status(Code::unavailable,
+                named.empty() ? fmt::format("no C++ compiler in PATH for the lockstep machine: {}", kHowToGet)
+                              : fmt::format("TOKITAI_CXX names {}, which is no program: {}", named, kHowToGet));
+}
+
+std::vector<std::string> options_of(const Source& source) {
+  std::vector<std::string> out{"-std=c++20", "-O1",  "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno",
+                               "-w",         "-I",   ".",     "-DTK_LOCKSTEP", "-DTK_LOCKSTEP_LIBRARY"};
+  out.insert(out.end(), source.options.begin(), source.options.end());
+  for (const char* option : {kMainFile, "-o", kLibrary}) out.emplace_back(option);
+  return out;
+}
+
+}  // namespace
+
+Result<Toolchain> find_host() {
+  static std::mutex mutex;
+  static std::map<std::string, Result<Toolchain>> found;
+  const std::scoped_lock lock(mutex);
+  const std::string named = environment("TOKITAI_CXX");
+  const auto at = found.find(named);
+  return at != found.end() ? at->second : found.emplace(named, look_for(named)).first->second;
+}
+
+std::string host_command(const Source& source) { return fmt::format("c++ {}", fmt::join(options_of(source), " ")); }
+
+Result<Built> build_with_host(const Prepared& prepared) {
+  const auto compiler = find_host();
+  if (!compiler.ok()) return compiler.status();
+  const auto folder = TemporaryFolder::make();
+  if (!folder.ok()) return folder.status();
+  if (Status status = write_bundle(folder->path(), prepared, kMainFile); !status.ok()) return status;
+  std::vector<std::string> command = options_of(*prepared.source);
+  command.insert(command.begin(), compiler->path);
+  const auto ended = run({.command = std::move(command),
+                          .folder = folder->path(),
+                          .environment = bare_environment(folder->path())});
+  if (!ended.ok()) return ended.status();
+  if (ended->exit_code != 0)
+    return Status(Code::internal, fmt::format("{} for the lockstep machine: does not compile\n{}",
+                                              prepared.source->label, beginning_of(ended->output)));
+  auto library = read_file(folder->path() / kLibrary);
+  if (!library.ok()) return library.status();
+  return Built{std::move(library).value(), "", {}};
+}
+
+}  // namespace tokitai::compiler

@@ -1,0 +1,91 @@
+#include "compiler/sha256.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "compiler/files.h"
+
+namespace tokitai::compiler {
+namespace {
+
+using Bytes = std::array<unsigned char, crypto_hash_sha256_BYTES>;
+
+std::string hex_of(const Bytes& bytes) {
+  std::string out;
+  for (const unsigned char byte : bytes) out += fmt::format("{:02x}", byte);
+  return out;
+}
+
+bool is_digest(std::string_view text) {
+  return text.size() == 2 * crypto_hash_sha256_BYTES &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string sha256(std::string_view bytes) {
+  Bytes out;
+  crypto_hash_sha256(out.data(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  return hex_of(out);
+}
+
+PartsDigest& PartsDigest::add(std::string_view part) {
+  std::uint64_t size = part.size();
+  for (int i = 0; i < 8; ++i, size >>= 8) bytes_ += static_cast<char>(size & 0xff);
+  bytes_ += part;
+  return *this;
+}
+
+Result<std::string> sha256_of_file(const std::filesystem::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return Status(Code::unavailable, fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
+  crypto_hash_sha256_state state;
+  crypto_hash_sha256_init(&state);
+  std::vector<unsigned char> buffer(1 << 20);
+  for (;;) {
+    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      return Status(Code::unavailable, fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
+    if (got == 0) break;
+    crypto_hash_sha256_update(&state, buffer.data(), static_cast<unsigned long long>(got));
+  }
+  Bytes out;
+  crypto_hash_sha256_final(&state, out.data());
+  return hex_of(out);
+}
+
+Result<std::string> sha256_of_file(const std::filesystem::path& path, const std::filesystem::path& memory) {
+  struct stat about{};
+  if (memory.empty() || ::stat(path.c_str(), &about) != 0) return sha256_of_file(path);
+  const std::string name =
+      PartsDigest()
+          .add(path.string())
+          .add(fmt::format("{} {} {} {}.{} {}.{}", about.st_dev, about.st_ino, about.st_size, about.st_mtim.tv_sec,
+                           about.st_mtim.tv_nsec, about.st_ctim.tv_sec, about.st_ctim.tv_nsec))
+          .hex();
+  // A note is the digest and the digest of both, so that a damaged one is not believed.
+  const auto note_of = [&](const std::string& digest) { return digest + " " + sha256(name + digest) + "\n"; };
+  if (const auto note = read_file(memory / name); note.ok()) {
+    const std::string digest = note.value().substr(0, 2 * crypto_hash_sha256_BYTES);
+    if (is_digest(digest) && note.value() == note_of(digest)) return digest;
+  }
+  auto digest = sha256_of_file(path);
+  if (digest.ok()) {
+    // Not to be able to remember is no error: the digest is made again next time.
+    std::error_code ignored;
+    std::filesystem::create_directories(memory, ignored);
+    (void)replace_file(memory / name, note_of(digest.value()));
+  }
+  return digest;
+}
+
+}  // namespace tokitai::compiler

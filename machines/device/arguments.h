@@ -1,0 +1,34 @@
+// What a launch passes to a kernel: plain data, laid out alike on the host and on every GPU.
+#pragma once
+#include <cstdint>
+
+namespace tokitai::device {
+
+struct Operand {
+  void* data;
+  std::int64_t stride;  // elements from one row to the next
+};
+
+// One tensor of a list (the each pattern).
+struct Tensor {
+  void* data[8];
+  std::int64_t length;
+  std::int64_t first;  // how many pieces of work the tensors before it make
+};
+
+struct Arguments {
+  Operand operand[8];
+  float scalar[12];
+  std::int64_t option[8];
+  std::uint64_t options_set;  // bit i: option i was given
+  // row: rows, cols. segment: queries, dim, vocab. tile: rows, cols, inner. each: tensors, pieces of work.
+  std::int64_t extent[3];
+  const Tensor* tensors;
+  void* workspace;
+  std::uint64_t* flag;     // the smallest position that a check refused; all ones: none
+  std::uint32_t* counter;  // zero before the call: grid barriers and the count of finished blocks
+};
+
+inline constexpr std::uint64_t kUnflagged = ~std::uint64_t{0};
+
+}  // namespace tokitai::device

@@ -1,0 +1,169 @@
+// The each pattern on a GPU: every thread works on a few neighbouring elements of one tensor of the list, all
+// tensors in one launch.
+#pragma once
+#include "machines/device/memory.h"
+#include "machines/device/plans.h"
+#include "patterns/names.h"
+#include "patterns/reduction.h"
+
+namespace tokitai::device {
+
+// A few neighbouring values, worked on as one.
+template <int wide> struct Pack {
+  float v[wide];
+};
+template <int wide> struct PackMask {
+  bool v[wide];
+};
+#define TK_PACK_OPERATOR(op)                                                              \
+  template <int wide> TK_FN Pack<wide> operator op(const Pack<wide>& a, const Pack<wide>& b) { \
+    Pack<wide> r;                                                                         \
+    TK_UNROLL                                                                             \
+    for (int e = 0; e < wide; ++e) r.v[e] = a.v[e] op b.v[e];                             \
+    return r;                                                                             \
+  }                                                                                       \
+  template <int wide> TK_FN Pack<wide> operator op(float a, const Pack<wide>& b) {        \
+    Pack<wide> r;                                                                         \
+    TK_UNROLL                                                                             \
+    for (int e = 0; e < wide; ++e) r.v[e] = a op b.v[e];                                  \
+    return r;                                                                             \
+  }                                                                                       \
+  template <int wide> TK_FN Pack<wide> operator op(const Pack<wide>& a, float b) {        \
+    Pack<wide> r;                                                                         \
+    TK_UNROLL                                                                             \
+    for (int e = 0; e < wide; ++e) r.v[e] = a.v[e] op b;                                  \
+    return r;                                                                             \
+  }
+TK_PACK_OPERATOR(+)
+TK_PACK_OPERATOR(-)
+TK_PACK_OPERATOR(*)
+TK_PACK_OPERATOR(/)
+#undef TK_PACK_OPERATOR
+template <int wide> TK_FN Pack<wide> sqrt(const Pack<wide>& a) {
+  Pack<wide> r;
+  TK_UNROLL
+  for (int e = 0; e < wide; ++e) r.v[e] = tokitai::sqrt(a.v[e]);
+  return r;
+}
+template <int wide> TK_FN Pack<wide> fma(const Pack<wide>& a, const Pack<wide>& b, const Pack<wide>& c) {
+  Pack<wide> r;
+  TK_UNROLL
+  for (int e = 0; e < wide; ++e) r.v[e] = tokitai::fma(a.v[e], b.v[e], c.v[e]);
+  return r;
+}
+template <int wide> TK_FN Pack<wide> fma(float a, const Pack<wide>& b, const Pack<wide>& c) {
+  Pack<wide> r;
+  TK_UNROLL
+  for (int e = 0; e < wide; ++e) r.v[e] = tokitai::fma(a, b.v[e], c.v[e]);
+  return r;
+}
+template <int wide> TK_FN PackMask<wide> operator==(const Pack<wide>& a, float b) {
+  PackMask<wide> r;
+  TK_UNROLL
+  for (int e = 0; e < wide; ++e) r.v[e] = a.v[e] == b;
+  return r;
+}
+
+template <class D, EachPlan P> struct EachMachine : D::Names {
+  template <class O> static constexpr Kind kind = kind_at(P.kinds, O::index);
+
+  const Arguments& arguments;
+  Tensor tensor;
+  i64 first = 0;       // of this thread's elements
+  int count = 0;       // of them that exist
+  bool aligned = true;  // every access may be 16 bytes wide
+
+  TK_FN explicit EachMachine(const Arguments& a) : arguments(a) {}
+  template <int I> TK_FN float value(Scalar<I>) const {
+    if constexpr ((P.zeros >> I) & 1u)
+      return 0.0f;
+    else
+      return arguments.scalar[I];
+  }
+  template <int I> TK_FN i64 value(IntegerOption<I>) const { return arguments.option[I]; }
+  template <class O> TK_FN constexpr bool has(O) const { return kind<O> != Kind::absent; }
+
+  template <class O> TK_FN Pack<P.wide> load(O) const {
+    Pack<P.wide> r;
+    if constexpr (kind<O> != Kind::absent) {
+      constexpr Kind K = kind<O>;
+      const Global<const Raw<K>> from = global<const Raw<K>>(tensor.data[O::index]) + first;
+      constexpr int kAccess = P.wide * bytes_of(K) < 16 ? P.wide * bytes_of(K) : 16;
+      const Packed<K, P.wide> p =
+          aligned ? load_packed<K, P.wide, kAccess>(from) : load_some<K, P.wide>(from, count);
+      TK_UNROLL
+      for (int e = 0; e < P.wide; ++e) r.v[e] = p[e];
+    } else {
+      TK_UNROLL
+      for (int e = 0; e < P.wide; ++e) r.v[e] = 0.0f;
+    }
+    return r;
+  }
+  template <class O> TK_FN void store(O, const Pack<P.wide>& v) const {
+    if constexpr (kind<O> != Kind::absent) {
+      constexpr Kind K = kind<O>;
+      const Global<Raw<K>> to = global<Raw<K>>(tensor.data[O::index]) + first;
+      constexpr int kAccess = P.wide * bytes_of(K) < 16 ? P.wide * bytes_of(K) : 16;
+      const Packed<K, P.wide> p = pack<K, P.wide>(v.v);
+      if (aligned)
+        store_packed<K, P.wide, kAccess>(to, p);
+      else
+        store_some<K, P.wide>(to, p, count);
+    }
+  }
+
+  // The tensor that this piece of work belongs to: the last whose pieces begin at or before it.
+  TK_FN int tensor_of(i64 piece) const {
+    const Global<const Tensor> tensors = global<const Tensor>(arguments.tensors);
+    int low = 0, high = static_cast<int>(arguments.extent[0]) - 1;
+    while (low < high) {
+      const int middle = (low + high + 1) / 2;
+      const Tensor at = tensors[middle];
+      if (at.first <= piece)
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    return low;
+  }
+  // Finds this thread's elements in a piece; false where it has none.
+  TK_FN bool place(i64 piece, int& which) {
+    which = tensor_of(piece);
+    tensor = global<const Tensor>(arguments.tensors)[which];
+    first = ((piece - tensor.first) * P.threads + thread_index()) * P.wide;
+    const i64 left = tensor.length - first;
+    count = left >= P.wide ? P.wide : static_cast<int>(left);
+    u64 address = 0;
+    TK_UNROLL
+    for (int i = 0; i < 8; ++i)
+      if (kind_at(P.kinds, i) != Kind::absent) address |= std::bit_cast<u64>(tensor.data[i]);
+    aligned = address % 16 == 0 && left >= P.wide;
+    return left > 0;
+  }
+};
+
+template <class D, EachPlan P> TK_FN void each_kernel(const Arguments& arguments) {
+  if constexpr (P.checked)
+    if (global<u64>(arguments.flag)[0] != kUnflagged) return;
+  EachMachine<D, P> m(arguments);
+  for (i64 piece = block_index(); piece < arguments.extent[1]; piece += grid_size()) {
+    int which;
+    if (m.place(piece, which)) D::element(m);
+  }
+}
+
+// The smallest refused element: the tensor's place in the list above 40 bits of position.
+template <class D, EachPlan P> TK_FN void each_check_kernel(const Arguments& arguments) {
+  EachMachine<D, P> m(arguments);
+  for (i64 piece = block_index(); piece < arguments.extent[1]; piece += grid_size()) {
+    int which;
+    if (!m.place(piece, which)) continue;
+    const PackMask<P.wide> good = D::valid(m);
+    TK_UNROLL
+    for (int e = P.wide - 1; e >= 0; --e)
+      if (e < m.count && !good.v[e])
+        atomic_min(global<u64>(arguments.flag), static_cast<u64>(which) << 40 | static_cast<u64>(m.first + e));
+  }
+}
+
+}  // namespace tokitai::device

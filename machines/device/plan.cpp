@@ -1,0 +1,193 @@
+#include "machines/device/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "compiler/compiler.h"
+#include "definitions.h"
+#include "machines/device/plan_parts.h"
+
+namespace tokitai::device {
+namespace {
+
+constexpr Pattern pattern_id(patterns::Each) { return Pattern::each; }
+constexpr Pattern pattern_id(patterns::Row) { return Pattern::row; }
+constexpr Pattern pattern_id(patterns::Segment) { return Pattern::segment; }
+constexpr Pattern pattern_id(patterns::Tile) { return Pattern::tile; }
+
+struct Entry {
+  std::string_view name;
+  Pattern pattern;
+};
+template <class... D> void add(Family<D...>, std::vector<Entry>& entries) {
+  (entries.push_back({D::name, pattern_id(typename D::Pattern{})}), ...);
+}
+const std::vector<Entry>& table() {
+  static const std::vector<Entry> entries = [] {
+    std::vector<Entry> all;
+#define TK_FAMILY(family) add(family::Operators{}, all);
+#include "families.inc"
+#undef TK_FAMILY
+    return all;
+  }();
+  return entries;
+}
+
+}  // namespace
+
+Kind kind_of(const View& view) {
+  if (!view.present()) return Kind::absent;
+  switch (view.type) {
+    case Type::f16: return Kind::f16;
+    case Type::bf16: return Kind::bf16;
+    case Type::f32: return Kind::f32;
+    case Type::i32: return Kind::i32;
+    case Type::i64: return Kind::i64;
+  }
+  return Kind::absent;
+}
+
+std::uint32_t kinds_of(const Operands& operands) {
+  std::uint32_t kinds = 0;
+  for (std::size_t i = 0; i < operands.size(); ++i) kinds |= static_cast<std::uint32_t>(kind_of(operands[i])) << (4 * i);
+  return kinds;
+}
+
+std::uint32_t zero_scalars(const Call& call) {
+  std::uint32_t zeros = 0;
+  for (std::size_t i = 0; i < call.scalars.size(); ++i)
+    if (std::bit_cast<std::uint32_t>(call.scalars[i]) == 0) zeros |= 1u << i;
+  return zeros;
+}
+
+Arguments arguments_of(const Call& call) {
+  Arguments a{};
+  for (std::size_t i = 0; i < call.operands.size(); ++i)
+    a.operand[i] = {call.operands[i].data, call.operands[i].rank == 2 ? call.operands[i].row_stride : 1};
+  for (std::size_t i = 0; i < call.scalars.size(); ++i) a.scalar[i] = call.scalars[i];
+  for (std::size_t i = 0; i < call.options.size(); ++i) {
+    a.option[i] = call.options[i].i;
+    if (call.options[i].set) a.options_set |= std::uint64_t{1} << i;
+  }
+  return a;
+}
+
+int alignment_of(const View& view) {
+  std::uint64_t bits = 16 | reinterpret_cast<std::uint64_t>(view.data);
+  if (view.rank == 2 && view.rows() > 1) bits |= static_cast<std::uint64_t>(view.row_stride) * size_of(view.type);
+  return static_cast<int>(bits & (~bits + 1));
+}
+
+std::string definition_of(const Contract& contract) {
+  const std::string_view family = contract.family();
+  std::string name;
+  bool upper = true;
+  for (char c : contract.name.substr(family.size() + 1)) {
+    if (c == '_')
+      upper = true;
+    else {
+      name += upper ? static_cast<char>(c - 'a' + 'A') : c;
+      upper = false;
+    }
+  }
+  return fmt::format("tokitai::{}::{}", family, name);
+}
+
+std::string kernel_name(const Contract& contract, std::string_view suffix) {
+  std::string name(contract.name);
+  std::replace(name.begin(), name.end(), '.', '_');
+  return fmt::format("{}{}", name, suffix);
+}
+
+std::string source_of(const Call& call, const Machinery& machinery, std::string_view header, std::string_view plan,
+                      const Launch& launch, std::string_view body, int resident) {
+  const std::string text = fmt::format(
+      "{}#include \"machines/device/{}\"\n"
+      "#include \"operators/{}/definition.h\"\n"
+      "namespace tokitai::device {{\n"
+      "using Definition = {};\n"
+      "constexpr {};\n"
+      "TK_KERNEL({}, {}) {}(TK_ARGUMENT Arguments arguments) {{ {}(arguments); }}\n"
+      "}}  // namespace tokitai::device\n",
+      launch.integer_atomics ? fmt::format("{}\n", compiler::kIntegerAtomicsMarker) : "", header,
+      call.contract->family(), definition_of(*call.contract), plan, launch.block, resident, launch.kernel, body);
+  if (machinery.target.vendor != compiler::Vendor::amd) return text;
+  // clang: everything may be called from a kernel, as NVRTC's -default-device says it.
+  return "#pragma clang force_cuda_host_device begin\n" + text + "#pragma clang force_cuda_host_device end\n";
+}
+
+namespace {
+std::string_view name_of(Guard guard) {
+  switch (guard) {
+    case Guard::none: return "Guard::none";
+    case Guard::vectors: return "Guard::vectors";
+    case Guard::elements: return "Guard::elements";
+  }
+  return "";
+}
+}  // namespace
+
+std::string text_of(const RowPlan& p) {
+  return fmt::format(
+      "RowPlan plan{{.kinds = {:#x}, .staged = {:#x}, .zeros = {:#x}, .wide = {}, .chunks = {}, .threads = {}, "
+      ".teams = {}, .cluster = {}, .stages = {}, .access = {}, .guard = {}, .on_chip = {}, .column_sums = {}, "
+      ".checked = {}, .finishes = {}}}",
+      p.kinds, p.staged, p.zeros, p.wide, p.chunks, p.threads, p.teams, p.cluster, p.stages, p.access,
+      name_of(p.guard), p.on_chip, p.column_sums, p.checked, p.finishes);
+}
+std::string text_of(const EachPlan& p) {
+  return fmt::format("EachPlan plan{{.kinds = {:#x}, .zeros = {:#x}, .wide = {}, .threads = {}, .checked = {}}}", p.kinds,
+                     p.zeros, p.wide, p.threads, p.checked);
+}
+std::string text_of(const SegmentPlan& p) {
+  return fmt::format(
+      "SegmentPlan plan{{.kinds = {:#x}, .wide = {}, .access = {}, .whole = {}, .threads = {}, .digit_bits = {}, "
+      ".padding_option = {}, .padding = {}, .accumulate = {}, .checked = {}}}",
+      p.kinds, p.wide, p.access, p.whole, p.threads, p.digit_bits, p.padding_option, p.padding, p.accumulate, p.checked);
+}
+std::string text_of(const TilePlan& p) {
+  return fmt::format(
+      "TilePlan plan{{.kinds = {:#x}, .rows = {}, .cols = {}, .inner = {}, .thread_rows = {}, .thread_cols = {}, "
+      ".access = {{{}, {}, {}}}}}",
+      p.kinds, p.rows, p.cols, p.inner, p.thread_rows, p.thread_cols, p.access[0], p.access[1], p.access[2]);
+}
+
+std::vector<Text> all_headers();  // made by the build
+
+std::vector<Text> device_headers() {
+  std::vector<Text> chosen = all_headers();
+  std::erase_if(chosen, [](const Text& t) { return t.name.starts_with("machines/lockstep/"); });
+  return chosen;
+}
+std::vector<Text> lockstep_headers() {
+  std::vector<Text> chosen = all_headers();
+  std::erase_if(chosen, [](const Text& t) { return t.name.find('/') == std::string_view::npos; });
+  return chosen;
+}
+
+Answer answer_of(Pattern pattern, std::uint64_t flag) {
+  // As the patterns write it: each.h, segment.h.
+  constexpr std::uint64_t kTooMany = std::uint64_t{1} << 63, kPositions = (std::uint64_t{1} << 40) - 1;
+  if (flag == kUnflagged) return {};
+  if (pattern == Pattern::each)
+    return {Answer::skipped, static_cast<std::int64_t>(flag & kPositions), static_cast<std::int64_t>(flag >> 40)};
+  if ((flag & kTooMany) != 0) return {Answer::too_many, static_cast<std::int64_t>(flag & ~kTooMany)};
+  return {Answer::refused, static_cast<std::int64_t>(flag)};
+}
+
+Result<Program> plan(const Call& call, const Machinery& machinery) {
+  for (const Entry& entry : table()) {
+    if (entry.name != call.contract->name) continue;
+    switch (entry.pattern) {
+      case Pattern::each: return plan_each(call, machinery);
+      case Pattern::row: return plan_row(call, machinery);
+      case Pattern::segment: return plan_segment(call, machinery);
+      case Pattern::tile: return plan_tile(call, machinery);
+    }
+  }
+  return Status(Code::internal, fmt::format("{} has no definition for GPUs", call.contract->name));
+}
+
+}  // namespace tokitai::device

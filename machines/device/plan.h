@@ -1,0 +1,62 @@
+// From a checked call to launches: which kernels, specialised how, in what shape. Pure: no device and no compiler
+// is asked, so every plan can be printed, compiled and audited anywhere.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/target.h"
+#include "contract/contract.h"
+#include "machines/device/arguments.h"
+#include "runtime/kernel_table.h"
+
+namespace tokitai::device {
+
+enum class Pattern { each, row, segment, tile };
+
+struct Machinery {
+  compiler::Target target;
+  int multiprocessors = 1;
+  // Another plan for the same call: 0 the best known, above it others that must give the same bits.
+  int variant = 0;
+};
+inline constexpr int kVariants = 4;
+
+struct Launch {
+  std::string source;  // the main text
+  std::string kernel;  // its extern "C" name
+  std::string plan;    // in words
+  int block = 0;
+  int shared_bytes = 0;
+  int cluster = 1;
+  bool cooperative = false;
+  bool integer_atomics = false;  // the audit lets these pass: their outcome does not depend on their order
+  std::int64_t work = 0;         // blocks wanted
+  bool persistent = false;       // at most as many blocks as the device holds at once, a multiple of `cluster`
+};
+
+struct Program {
+  Pattern pattern = Pattern::row;
+  std::vector<Launch> launches;
+  Arguments arguments{};  // tensors, workspace, flag and counter are still null
+  std::vector<Tensor> tensors;
+  std::int64_t workspace_bytes = 0;
+  bool checked = false;  // the flag is used
+  bool counts = false;   // the counter is used
+};
+
+// The call has passed its contract's check; its operands' pointers are the device's.
+Result<Program> plan(const Call& call, const Machinery& machinery);
+
+// Where device text comes from: every header a kernel can include, by its include name.
+struct Text {
+  std::string_view name, text;
+};
+std::vector<Text> device_headers();
+// The same for the lockstep machine, which has the host's standard headers and its own alias header.
+std::vector<Text> lockstep_headers();
+
+// What a check's flag says after the launches of such a pattern.
+Answer answer_of(Pattern pattern, std::uint64_t flag);
+
+}  // namespace tokitai::device

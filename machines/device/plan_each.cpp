@@ -1,0 +1,53 @@
+// Plans of the each pattern: pieces of consecutive elements, all tensors of the list in one launch.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "machines/device/plan_parts.h"
+
+namespace tokitai::device {
+
+Result<Program> plan_each(const Call& call, const Machinery& machinery) {
+  EachPlan p{};
+  p.kinds = kinds_of(call.list[0]);
+  p.zeros = zero_scalars(call);
+  p.wide = machinery.variant == 2 ? 4 : 8;
+  p.threads = machinery.variant == 1 ? 128 : 256;
+  p.checked = call.option_set("skip_nonfinite");
+
+  Program program;
+  program.pattern = Pattern::each;
+  program.arguments = arguments_of(call);
+  program.checked = p.checked;
+  std::int64_t pieces = 0;
+  for (const Operands& operands : call.list) {
+    Tensor tensor{};
+    for (std::size_t i = 0; i < operands.size(); ++i) tensor.data[i] = operands[i].data;
+    tensor.length = operands[0].elements();
+    tensor.first = pieces;
+    pieces += (tensor.length + p.threads * p.wide - 1) / (p.threads * p.wide);
+    program.tensors.push_back(tensor);
+  }
+  // A tensor without elements has no piece: the search for a piece's tensor takes the last that begins there.
+  program.arguments.extent[0] = static_cast<std::int64_t>(program.tensors.size());
+  program.arguments.extent[1] = pieces;
+  const std::int64_t blocks = std::min<std::int64_t>(pieces, std::numeric_limits<int>::max());
+
+  const auto add = [&](std::string_view suffix, std::string_view body, const EachPlan& plan, bool check) {
+    Launch launch;
+    launch.kernel = kernel_name(*call.contract, suffix);
+    launch.plan = fmt::format("{} threads per block, {} neighbouring elements each; {} tensors, {} pieces", plan.threads,
+                              plan.wide, program.tensors.size(), pieces);
+    launch.block = plan.threads;
+    launch.integer_atomics = check;
+    launch.source = source_of(call, machinery, "each.h", text_of(plan), launch, body, 1);
+    launch.work = blocks;
+    program.launches.push_back(std::move(launch));
+  };
+  if (p.checked) add("_check", "each_check_kernel<Definition, plan>", p, true);
+  add("", "each_kernel<Definition, plan>", p, false);
+  return program;
+}
+
+}  // namespace tokitai::device

@@ -1,0 +1,37 @@
+// What the planners of the four patterns share.
+#pragma once
+#include <string>
+
+#include "machines/device/kinds.h"
+#include "machines/device/plan.h"
+#include "machines/device/plans.h"
+
+namespace tokitai::device {
+
+Kind kind_of(const View& view);
+std::uint32_t kinds_of(const Operands& operands);
+// The scalars that are +0: constants for the compiler.
+std::uint32_t zero_scalars(const Call& call);
+Arguments arguments_of(const Call& call);
+// The largest power of two up to 16 that divides the address and, where there are several, the distance of rows.
+int alignment_of(const View& view);
+
+// "tokitai::layernorm::Forward" for layernorm.forward.
+std::string definition_of(const Contract& contract);
+// The main text of a launch whose name, block and atomics are set: its body is a kernel template over `Definition`
+// and `plan`.
+std::string source_of(const Call& call, const Machinery& machinery, std::string_view header, std::string_view plan,
+                      const Launch& launch, std::string_view body, int resident);
+std::string kernel_name(const Contract& contract, std::string_view suffix);
+
+std::string text_of(const RowPlan& plan);
+std::string text_of(const EachPlan& plan);
+std::string text_of(const SegmentPlan& plan);
+std::string text_of(const TilePlan& plan);
+
+Result<Program> plan_row(const Call& call, const Machinery& machinery);
+Result<Program> plan_each(const Call& call, const Machinery& machinery);
+Result<Program> plan_segment(const Call& call, const Machinery& machinery);
+Result<Program> plan_tile(const Call& call, const Machinery& machinery);
+
+}  // namespace tokitai::device

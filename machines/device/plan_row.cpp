@@ -1,0 +1,175 @@
+// Plans of the row pattern: how many threads share a row, whether it stays on chip, how wide accesses are.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "machines/device/plan_parts.h"
+
+namespace tokitai::device {
+namespace {
+
+constexpr int kColumns = 2048;     // a block of columns
+constexpr int kMostThreads = 512;  // leaves each thread 128 registers
+constexpr int kChainRows = 32;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+int bytes_staged(const RowPlan& p, int storage_bytes) {
+  return p.on_chip ? p.stages * count_set(p.staged) * p.chunks * p.wide * storage_bytes * p.threads : 0;
+}
+int shared_of(const RowPlan& p, int storage_bytes) {
+  const int groups = p.threads / p.teams / 32 * p.cluster;
+  return bytes_staged(p, storage_bytes) + std::max(p.on_chip ? 2 * 3 * groups * 4 : 0, 256);
+}
+
+struct Facts {
+  const Call& call;
+  std::int64_t rows, cols;
+  int storage_bytes;
+  int first_sum = -1;  // the first output over columns
+};
+
+RowPlan facts_of(Facts& f) {
+  const Contract& contract = *f.call.contract;
+  RowPlan p{};
+  p.kinds = kinds_of(f.call.operands);
+  p.zeros = zero_scalars(f.call);
+  p.checked = contract.refusal != nullptr;
+  p.access = 16;
+  for (std::size_t i = 0; i < contract.operands.size(); ++i) {
+    const OperandSpec& spec = contract.operands[i];
+    const View& view = f.call.operands[i];
+    if (!view.present()) continue;
+    const bool matrix = view.rank == 2;
+    if (matrix && spec.role != Role::out) p.staged |= 1u << i;
+    if (spec.role == Role::out && spec.shape[0] == "cols") {
+      p.column_sums = true;
+      if (f.first_sum < 0) f.first_sum = static_cast<int>(i);
+    } else if (matrix || spec.shape[0] == "cols") {
+      p.access = std::min(p.access, alignment_of(view));
+    }
+    if (spec.role == Role::out && spec.shape[0] == "1") p.finishes = true;
+  }
+  return p;
+}
+
+// Threads, clusters and stages for a row that stays on chip; false where it does not fit.
+bool fit(RowPlan& p, const Facts& f, const Machinery& machinery) {
+  const int column_threads = 256 / p.wide;
+  const std::int64_t blocks = ceil_div(f.cols, kColumns);
+  const std::int64_t most = kMostThreads / column_threads;
+  p.cluster = 1;
+  while (ceil_div(blocks, p.cluster) > most) p.cluster *= 2;
+  if (p.cluster > (machinery.target.clusters ? 8 : 1)) return false;
+  p.on_chip = true;
+  const int team = static_cast<int>(ceil_div(blocks, p.cluster)) * column_threads;
+  for (p.stages = machinery.variant == 1 ? 1 : 2; p.stages >= 1; --p.stages)
+    for (p.teams = team == 32 ? 8 : 1; p.teams >= 1; p.teams /= 2) {
+      p.threads = team * p.teams;
+      if (shared_of(p, f.storage_bytes) <= machinery.target.shared_bytes) return true;
+    }
+  return false;
+}
+
+RowPlan choose(Facts& f, const Machinery& machinery) {
+  RowPlan p = facts_of(f);
+  // Column sums keep two values per element in registers: half as many elements per thread.
+  p.wide = p.column_sums || machinery.variant == 2 ? 4 : 8;
+  p.chunks = 8;
+  while (p.chunks > 1 && f.cols <= p.chunks / 2 * 256) p.chunks /= 2;
+  if (machinery.variant == 3 || !fit(p, f, machinery)) {
+    p.on_chip = false;
+    p.cluster = p.teams = p.stages = 1;
+    p.chunks = 8;
+    p.wide = 8;
+    p.threads = static_cast<int>(std::min<std::int64_t>(ceil_div(f.cols, kColumns) * 32, kMostThreads));
+  }
+  p.access = std::min(p.access, p.wide * f.storage_bytes);
+  const std::int64_t held = std::int64_t{p.threads} / p.teams / (256 / p.wide) * p.cluster * p.chunks * 256;
+  p.guard = f.cols % p.wide != 0 ? Guard::elements : p.on_chip && held == f.cols ? Guard::none : Guard::vectors;
+  return p;
+}
+
+std::string words_of(const RowPlan& p, const Facts& f) {
+  const int team = p.threads / p.teams;
+  const std::string place = !p.on_chip ? "a row does not stay on chip: it is read again for every pass"
+                            : p.cluster > 1
+                                ? fmt::format("a row is shared by a cluster of {} blocks and read once", p.cluster)
+                                : "a row is read once";
+  return fmt::format("{} threads per row, {} row{} per block of {}, {} elements per thread and chunk, {} chunk{}, "
+                     "accesses of {} bytes, {} row{} on their way; {}; cols = {}",
+                     team * p.cluster, p.teams, p.teams == 1 ? "" : "s", p.threads, p.wide, p.chunks,
+                     p.chunks == 1 ? "" : "s", p.guard == Guard::elements ? f.storage_bytes : p.access, p.stages,
+                     p.stages == 1 ? "" : "s", place, f.cols);
+}
+
+}  // namespace
+
+Result<Program> plan_row(const Call& call, const Machinery& machinery) {
+  Facts f{call, call.operand(0).rows(), call.operand(0).cols(), static_cast<int>(size_of(call.operand(0).type))};
+  const RowPlan p = choose(f, machinery);
+  Program program;
+  program.pattern = Pattern::row;
+  program.arguments = arguments_of(call);
+  program.arguments.extent[0] = f.rows;
+  program.arguments.extent[1] = f.cols;
+  program.checked = p.checked;
+  program.counts = p.finishes;
+  const Contract& contract = *call.contract;
+
+  if (p.checked) {
+    RowPlan check = p;
+    check.threads = 256;
+    check.teams = 8;
+    Launch launch;
+    launch.kernel = kernel_name(contract, "_check");
+    launch.plan = "one thread per row asks whether it is valid";
+    launch.block = check.threads;
+    launch.integer_atomics = true;
+    launch.source =
+        source_of(call, machinery, "row.h", text_of(check), launch, "row_check_kernel<Definition, plan>", 1);
+    launch.work = std::min<std::int64_t>(ceil_div(f.rows, check.threads), 4 * machinery.multiprocessors);
+    program.launches.push_back(std::move(launch));
+  }
+
+  Launch launch;
+  launch.kernel = kernel_name(contract, "");
+  launch.plan = words_of(p, f);
+  launch.block = p.threads;
+  launch.shared_bytes = shared_of(p, f.storage_bytes);
+  launch.cluster = p.cluster;
+  launch.integer_atomics = p.finishes;
+  const int resident = p.on_chip && p.threads <= 256 ? 2 : 1;
+  launch.source = source_of(call, machinery, "row.h", text_of(p), launch, "row_kernel<Definition, plan>", resident);
+  const std::int64_t chains = ceil_div(f.rows, kChainRows);
+  const std::int64_t items = p.column_sums ? chains : ceil_div(f.rows, p.teams);
+  std::int64_t floats = 0;
+  if (p.on_chip) {
+    launch.work = items * p.cluster;
+    launch.persistent = true;
+  } else {
+    launch.work = std::min<std::int64_t>(items, 2 * machinery.multiprocessors);
+    floats = launch.work * (f.cols + 3 * ceil_div(f.cols, kColumns) * (256 / p.wide / 32));
+  }
+  program.launches.push_back(std::move(launch));
+  program.arguments.extent[2] = floats;
+
+  if (p.column_sums) {
+    floats += 2 * (chains + ceil_div(chains, kChainRows)) * f.cols;
+    RowPlan columns = p;
+    columns.threads = static_cast<int>(32 * std::clamp<std::int64_t>(ceil_div(chains, kChainRows), 1, 16));
+    Launch finish;
+    finish.kernel = kernel_name(contract, "_columns");
+    finish.plan = fmt::format("32 columns per block, {} chains of partial rows at once", columns.threads / 32);
+    finish.block = columns.threads;
+    finish.source = source_of(call, machinery, "row.h", text_of(columns), finish,
+                              fmt::format("column_kernel<plan, {}>", f.first_sum), 1);
+    finish.work = 2 * ceil_div(f.cols, 32);
+    program.launches.push_back(std::move(finish));
+  }
+  if (p.finishes) floats += 2 * chains + 64;
+  program.workspace_bytes = 4 * floats;
+  return program;
+}
+
+}  // namespace tokitai::device

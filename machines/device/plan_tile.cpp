@@ -1,0 +1,65 @@
+// Plans of the tile pattern: large tiles, or small ones where large ones would leave the device idle.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "machines/device/plan_parts.h"
+
+namespace tokitai::device {
+namespace {
+
+// Bytes of an access along a stored row that never leaves it.
+int row_access(const View& view) {
+  const int align = alignment_of(view);
+  const std::int64_t bytes = view.cols() * static_cast<std::int64_t>(size_of(view.type));
+  return static_cast<int>(std::min<std::int64_t>(align, bytes & -bytes));
+}
+
+}  // namespace
+
+Result<Program> plan_tile(const Call& call, const Machinery& machinery) {
+  const View& out = call.operand(2);
+  const auto& shape = call.contract->operands[2].shape;
+  std::int64_t inner = 0;
+  for (const Symbol& symbol : call.symbols)
+    if (!symbol.name.empty() && symbol.name != shape[0] && symbol.name != shape[1]) inner = symbol.value;
+
+  TilePlan p{};
+  p.kinds = kinds_of(call.operands);
+  for (std::size_t i = 0; i < 3; ++i) p.access[i] = row_access(call.operands[i]);
+  p.inner = 16;
+  p.rows = p.cols = 128;
+  p.thread_rows = p.thread_cols = 8;
+  const auto tiles = [&] { return ((out.rows() + p.rows - 1) / p.rows) * ((out.cols() + p.cols - 1) / p.cols); };
+  const bool small = tiles() < machinery.multiprocessors;
+  if (small != (machinery.variant == 1)) {
+    p.rows = p.cols = 64;
+    p.thread_rows = p.thread_cols = 4;
+  }
+  if (tiles() > std::numeric_limits<int>::max())
+    return Status::invalid(fmt::format("{}: the output of {} x {} has too many tiles for one launch", call.contract->name,
+                                       out.rows(), out.cols()));
+
+  Program program;
+  program.pattern = Pattern::tile;
+  program.arguments = arguments_of(call);
+  program.arguments.extent[0] = out.rows();
+  program.arguments.extent[1] = out.cols();
+  program.arguments.extent[2] = inner;
+  Launch launch;
+  launch.block = p.rows / p.thread_rows * (p.cols / p.thread_cols);
+  launch.kernel = kernel_name(*call.contract, "");
+  const bool vectors = std::min(p.access[0], p.access[1]) >= 8 && size_of(call.operand(0).type) == 2;
+  launch.source =
+      source_of(call, machinery, "tile.h", text_of(p), launch, "tile_kernel<Definition, plan>", vectors ? 2 : 1);
+  launch.plan = fmt::format("tiles of {} x {} with {} inner at a time, {} x {} outputs per thread; accesses of {}, {} and "
+                            "{} bytes; one fma chain per output",
+                            p.rows, p.cols, p.inner, p.thread_rows, p.thread_cols, p.access[0], p.access[1], p.access[2]);
+  launch.shared_bytes = 2 * (p.rows + 4 + p.cols + 4) * p.inner * 4;
+  launch.work = tiles();
+  program.launches.push_back(std::move(launch));
+  return program;
+}
+
+}  // namespace tokitai::device

@@ -1,0 +1,58 @@
+// The compile-time constants of a kernel, chosen by the planner (plan.cpp) and printed by `tokitai compile
+// --explain`. Plain structural types: a kernel is a template over one of them, and two kernels of one problem
+// differ in nothing else.
+#pragma once
+#include <cstdint>
+
+namespace tokitai::device {
+
+// Which elements exist, and how often a kernel has to ask.
+enum class Guard : int { none, vectors, elements };
+
+struct RowPlan {
+  std::uint32_t kinds;   // element types of the operands, four bits each
+  std::uint32_t staged;  // bit i: operand i is a matrix that is read, staged through shared memory
+  std::uint32_t zeros;   // bit i: scalar i is +0, known to the compiler
+  int wide;              // neighbouring elements a thread holds: 8 or 4
+  int chunks;            // of the eight chunks of a block, those that can hold anything
+  int threads;           // of a block
+  int teams;             // rows a block works on at once; more than one only where a team is 32 threads
+  int cluster;           // blocks that share a row
+  int stages;            // rows on their way or in use at once
+  int access;            // bytes of one memory access
+  Guard guard;
+  bool on_chip;       // a row stays on chip; otherwise it is read again for every pass
+  bool column_sums;   // rows in chains of 32, one block each
+  bool checked;       // a check ran before: write nothing where it refused
+  bool finishes;      // the last block finishes the call
+};
+
+struct EachPlan {
+  std::uint32_t kinds;
+  std::uint32_t zeros;
+  int wide;
+  int threads;
+  bool checked;
+};
+
+struct SegmentPlan {
+  std::uint32_t kinds;
+  int wide;    // neighbouring elements of a row a thread works on
+  int access;  // bytes of one memory access
+  bool whole;  // every vector is whole, and may be read and written in such accesses
+  int threads;
+  int digit_bits;      // of one pass of the sort
+  int padding_option;  // which option holds the padding index
+  bool padding;        // whether it is set
+  bool accumulate;
+  bool checked;  // a check ran before: write nothing where it refused
+};
+
+struct TilePlan {
+  std::uint32_t kinds;
+  int rows, cols, inner;          // of a block's tile
+  int thread_rows, thread_cols;   // of a thread's piece
+  int access[3];                  // bytes of one memory access, by operand
+};
+
+}  // namespace tokitai::device

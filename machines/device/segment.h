@@ -1,0 +1,441 @@
+// The segment pattern on a GPU: gather rows by index; sum the rows that share one.
+// The sum sorts the positions by index (stable, so every sum sees them in ascending order), sums chains of 32
+// occurrences in registers and writes each row once; longer runs are joined level by level, 32 partial results at
+// a time, as the column rule says. One cooperative launch: phases are separated by grid barriers.
+#pragma once
+#include "machines/device/memory.h"
+#include "machines/device/plans.h"
+#include "machines/device/sort.h"
+#include "patterns/names.h"
+#include "patterns/reduction.h"
+
+namespace tokitai::device {
+
+inline constexpr i64 kMostOccurrences = i64{1} << 23;  // of one index in an exact f16 sum
+inline constexpr u64 kTooMany = u64{1} << 63;          // the flag's mark of an index that occurs more often
+
+// Partial sums of f16 are exact: an integer in units of 2^-24. Three patterns beyond every finite sum stand for
+// the infinities and NaN.
+inline constexpr i64 kExactNan = -0x7fffffffffffffffLL - 1;
+inline constexpr i64 kExactInfinity = 0x7fffffffffffffffLL;
+
+// A chain of up to 32 f16 values, exact in two floats: multiples of 1/8, and what is left of each value. Eight
+// terms of the rest stay exact; then its own multiples of 1/8 move over.
+struct HalfChain {
+  float high = 0.0f, low = 0.0f;
+  static constexpr float kRound = 0x1.8p+20f;  // adding it rounds to a multiple of 1/8
+
+  TK_FN void add(float v) {
+    const float h = (v + kRound) - kRound;
+    high = high + h;
+    low = low + (v - h);
+  }
+  TK_FN void settle() {
+    const float h = finite() ? (low + kRound) - kRound : 0.0f;  // an infinite term left a NaN in the rest
+    high = high + h;
+    low = low - h;
+  }
+  // An infinity or NaN among the terms shows in the first sum.
+  TK_FN bool finite() const { return high - high == 0.0f; }
+  TK_FN i64 exact() const {
+    if (!finite()) return high != high ? kExactNan : high > 0.0f ? kExactInfinity : -kExactInfinity;
+    return static_cast<i64>(static_cast<int>(high * 8.0f)) * (i64{1} << 21) +
+           static_cast<i64>(static_cast<int>(low * 0x1p24f));
+  }
+  TK_FN float single() const { return finite() ? high + low : high; }
+  // Rounded to odd, so that one more rounding gives what one rounding of the exact sum would.
+  TK_FN float odd() const {
+    if (!finite()) return high;
+    const float s = high + low;
+    const float lost = low - (s - high);  // exact: |high| >= |low| or high is 0
+    const u32 u = bits(s);
+    const bool inward = lost != 0.0f && (lost < 0.0f) != (s < 0.0f);
+    return from_bits(lost == 0.0f ? u : (inward ? u - 1u : u) | 1u);
+  }
+};
+
+// Sums of exact partial results.
+struct ExactTotal {
+  i64 finite = 0;
+  float special = 0.0f;
+  TK_FN void add(i64 v) {
+    if (v == kExactNan)
+      special = special + from_bits(kCanonicalNan);
+    else if (v == kExactInfinity || v == -kExactInfinity)
+      special = special + (v > 0 ? kInfinity : -kInfinity);
+    else
+      finite += v;
+  }
+  TK_FN i64 exact() const {
+    if (special == 0.0f) return finite;
+    return special != special ? kExactNan : special > 0.0f ? kExactInfinity : -kExactInfinity;
+  }
+  // The top 63 - 24 bits survive a shift; the rest leaves its mark in the last one.
+  TK_FN float odd() const {
+    if (special != 0.0f) return special;
+    const bool negative = finite < 0;
+    u64 magnitude = negative ? static_cast<u64>(0) - static_cast<u64>(finite) : static_cast<u64>(finite);
+    int shift = 0;
+    while ((magnitude >> shift) >= (u64{1} << 24)) ++shift;
+    u32 top = static_cast<u32>(magnitude >> shift);
+    if ((static_cast<u64>(top) << shift) != magnitude) top |= 1u;
+    const float scale = from_bits(static_cast<u32>(127 - 24 + shift) << 23);
+    const float v = static_cast<float>(top) * scale;
+    return negative ? -v : v;
+  }
+  TK_FN float single() const {
+    if (special != 0.0f) return special;
+    const bool negative = finite < 0;
+    const u64 magnitude = negative ? static_cast<u64>(0) - static_cast<u64>(finite) : static_cast<u64>(finite);
+    int shift = 0;
+    while ((magnitude >> shift) >= (u64{1} << 26)) ++shift;
+    u32 top = static_cast<u32>(magnitude >> shift);
+    if ((static_cast<u64>(top) << shift) != magnitude) top |= 1u;
+    // 26 bits with a sticky last one: the conversion rounds once, the scale is exact.
+    const float v = static_cast<float>(top) * from_bits(static_cast<u32>(127 - 24 + shift) << 23);
+    return negative ? -v : v;
+  }
+};
+
+template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
+  const Arguments& arguments;
+  const i64 queries, dim, vocab;
+  static constexpr Kind kIndex = kind_at(P.kinds, 1);
+
+  TK_FN explicit SegmentMachine(const Arguments& a)
+      : arguments(a), queries(a.extent[0]), dim(a.extent[1]), vocab(a.extent[2]) {}
+
+  TK_FN bool padded(i64 v) const { return P.padding && v == arguments.option[P.padding_option]; }
+  TK_FN i64 index(i64 i) const { return load_integer<kIndex>(arguments.operand[1], i); }
+  TK_FN bool valid(i64 i) const {
+    const i64 v = index(i);
+    return padded(v) || (v >= 0 && v < vocab);
+  }
+  template <class O> TK_FN constexpr bool flag(O) const { return P.accumulate; }
+
+  // --- Rows by index: a group of 32 threads copies a row, several vectors on their way at once.
+  template <class O, class W> TK_FN void gather(O, W) const {
+    constexpr Kind K = kind_at(P.kinds, O::index);
+    constexpr int kVectors = 4;
+    const i64 groups = static_cast<i64>(grid_size()) * (P.threads / 32);
+    const int lane = thread_index() % 32;
+    for (i64 i = static_cast<i64>(block_index()) * (P.threads / 32) + thread_index() / 32; i < queries; i += groups) {
+      const i64 v = index(i);
+      const bool hole = padded(v);
+      const Global<const Raw<K>> from = elements<K>(arguments.operand[W::index], hole ? 0 : v);
+      const Global<Raw<K>> to = elements<K>(arguments.operand[O::index], i);
+      for (i64 c = 0; c < dim; c += kVectors * 32 * P.wide) {
+        Packed<K, P.wide> held[kVectors];
+        TK_UNROLL
+        for (int turn = 0; turn < kVectors; ++turn) {
+          const i64 at = c + (turn * 32 + lane) * P.wide;
+          held[turn] = Packed<K, P.wide>{};
+          if (at < dim && !hole) held[turn] = load_row<K>(from, at);
+        }
+        TK_UNROLL
+        for (int turn = 0; turn < kVectors; ++turn) {
+          const i64 at = c + (turn * 32 + lane) * P.wide;
+          if (at < dim) store_row<K>(to, at, held[turn]);
+        }
+      }
+    }
+  }
+  TK_FN int left(i64 at) const { return dim - at < P.wide ? static_cast<int>(dim - at) : P.wide; }
+  template <Kind K> TK_FN Packed<K, P.wide> load_row(Global<const Raw<K>> from, i64 at) const {
+    if constexpr (P.whole)
+      return load_packed<K, P.wide, P.access>(from + at);
+    else
+      return load_some<K, P.wide>(from + at, left(at));
+  }
+  template <Kind K> TK_FN void store_row(Global<Raw<K>> to, i64 at, const Packed<K, P.wide>& v) const {
+    if constexpr (P.whole)
+      store_packed<K, P.wide, (P.access < P.wide * bytes_of(K) ? P.access : (P.wide * bytes_of(K) < 16 ? P.wide * bytes_of(K) : 16))>(to + at, v);
+    else
+      store_some<K, P.wide>(to + at, v, left(at));
+  }
+
+  // --- Sums of rows that share an index.
+  template <class O, class Y> TK_FN void scatter_sum(O, Y, bool) const {
+    Scatter<O::index, Y::index>{*this}.run();
+  }
+
+  template <int O, int Y> struct Scatter {
+    const SegmentMachine& m;
+    static constexpr Kind KY = kind_at(P.kinds, Y), KO = kind_at(P.kinds, O);
+    static constexpr bool kExact = KY == Kind::f16;
+    using Partial = typename RawOf<kExact ? 8 : 4>::type;
+    static constexpr int kGroups = P.threads / 32;
+
+    TK_FN int lane() const { return thread_index() % 32; }
+    TK_FN i64 group() const { return static_cast<i64>(block_index()) * kGroups + thread_index() / 32; }
+    TK_FN i64 groups() const { return static_cast<i64>(grid_size()) * kGroups; }
+    TK_FN i64 slabs() const { return (m.dim + 32 * P.wide - 1) / (32 * P.wide); }
+
+    TK_FN void run() const {
+      const SortSpace space = sort_space<P.digit_bits>(m.queries, m.vocab, grid_size());
+      Sorter<P.digit_bits, P.threads> sorter(m.arguments, space);
+      const i64 all = static_cast<i64>(grid_size()) * P.threads;
+      const i64 self = static_cast<i64>(block_index()) * P.threads + thread_index();
+
+      // Every index is asked before anything is written; rows nobody asked for keep an empty run.
+      for (i64 i = self; i < m.queries; i += all) {
+        const i64 v = m.index(i);
+        if (!m.valid(i)) atomic_min(global<u64>(m.arguments.flag), static_cast<u64>(i));
+        sorter.put(i, m.padded(v) ? static_cast<u32>(m.vocab) : static_cast<u32>(v), static_cast<u32>(i));
+      }
+      const Global<u32> begin = global<u32>(m.arguments.workspace) + space.begin;
+      const Global<u32> end = global<u32>(m.arguments.workspace) + space.end;
+      for (i64 v = self; v < m.vocab; v += all) {
+        begin[v] = 0;
+        end[v] = 0;
+      }
+      sorter.meet();
+      if (flagged()) return;
+      sorter.sort(m.queries, m.vocab);
+
+      for (i64 p = self; p < m.queries; p += all) {
+        const u32 key = sorter.keys()[p];
+        if (static_cast<i64>(key) >= m.vocab) continue;
+        if (p == 0 || sorter.keys()[p - 1] != key) begin[key] = static_cast<u32>(p);
+        if (p + 1 == m.queries || sorter.keys()[p + 1] != key) end[key] = static_cast<u32>(p + 1);
+        if (kExact && p >= kMostOccurrences && sorter.keys()[p - kMostOccurrences] == key)
+          atomic_min(global<u64>(m.arguments.flag), kTooMany | key);
+      }
+      sorter.meet();
+      if (flagged()) return;
+
+      empty_rows(end);
+      chains(sorter, begin, end);
+      for (i64 span = kChain; span < m.queries; span *= kChain) {
+        sorter.meet();
+        join(sorter, begin, end, span);
+      }
+    }
+    TK_FN bool flagged() const { return global<u64>(m.arguments.flag)[0] != kUnflagged; }
+
+    // A row's new value, from the sum before its rounding to storage.
+    TK_FN void finish(i64 v, i64 at, const float (&sum)[P.wide]) const {
+      const Global<Raw<KO>> to = elements<KO>(m.arguments.operand[O], v);
+      float out[P.wide];
+      if constexpr (P.accumulate) {
+        const Packed<KO, P.wide> before = m.template load_row<KO>(to, at);
+        TK_UNROLL
+        for (int e = 0; e < P.wide; ++e) out[e] = before[e] + sum[e];
+      } else {
+        TK_UNROLL
+        for (int e = 0; e < P.wide; ++e) out[e] = sum[e];
+      }
+      m.template store_row<KO>(to, at, pack<KO, P.wide>(out));
+    }
+    TK_FN void empty_rows(Global<const u32> end) const {
+      constexpr int kWindow = 32;
+      const i64 windows = (m.vocab + kWindow - 1) / kWindow;
+      for (i64 w = group(); w < windows; w += groups()) {
+        const i64 mine = w * kWindow + lane();
+        bool empty = false;
+        if (mine < m.vocab) empty = end[mine] == 0;
+        const u32 mask = ballot(empty);
+        for (int b = 0; b < kWindow; ++b) {
+          if (((mask >> b) & 1u) == 0) continue;
+          for (i64 at = lane() * P.wide; at < m.dim; at += 32 * P.wide) {
+            const float none[P.wide] = {};
+            finish(w * kWindow + b, at, none);
+          }
+        }
+      }
+    }
+
+    // Where the partial result of the chain at sorted position p lies. Only runs longer than 32 have any, so
+    // at most one run ends and one begins in 32 positions: two places suffice for them.
+    TK_FN i64 partial_of(i64 p, i64 begin) const { return (p / kChain * 2 + (p == begin ? 1 : 0)) * m.dim; }
+    TK_FN Global<Partial> partials() const {
+      return global<Partial>(m.arguments.workspace) +
+             sort_space<P.digit_bits>(m.queries, m.vocab, grid_size()).words * 4 / static_cast<i64>(sizeof(Partial));
+    }
+
+    // What is known of the chain that positions are being added to.
+    struct Chain {
+      u32 key;
+      i64 first, stop;  // of the whole run
+      i64 start, end;   // of this chain
+    };
+    // Chains of up to 32 occurrences. A group takes the chains that start in 32 sorted positions, and one slab of
+    // columns; it walks the positions with several rows on their way, whatever chain they belong to.
+    template <class Sorter> TK_FN void chains(const Sorter& sorter, Global<const u32> begin, Global<const u32> end) const {
+      const i64 windows = (m.queries + kChain - 1) / kChain;
+      for (i64 item = group(); item < windows * slabs(); item += groups()) {
+        const i64 base = item / slabs() * kChain;
+        const i64 at = (item % slabs() * 32 + lane()) * P.wide;
+        u32 key = 0xffffffffu, first = 0, stop = 0, value = 0;
+        if (base + lane() < m.queries) {
+          key = sorter.keys()[base + lane()];
+          value = sorter.values()[base + lane()];
+        }
+        const bool real = static_cast<i64>(key) < m.vocab;
+        if (real) {
+          first = begin[key];
+          stop = end[key];
+        }
+        const u32 starts = ballot(real && (base + lane() - first) % kChain == 0);
+        if (starts == 0) continue;
+        walk(sorter, base, at, starts, key, first, stop, value);
+      }
+    }
+    template <class Sorter>
+    TK_FN void walk(const Sorter& sorter, i64 base, i64 at, u32 starts, u32 key, u32 first, u32 stop, u32 value) const {
+      constexpr int kAhead = 4;
+      int from = 0, last = 31;
+      while (((starts >> from) & 1u) == 0) ++from;
+      while (((starts >> last) & 1u) == 0) --last;
+      const auto chain_at = [&](int place) {
+        Chain c;
+        c.key = shuffle(key, place);
+        c.first = shuffle(first, place);
+        c.stop = shuffle(stop, place);
+        c.start = base + place;
+        c.end = c.stop - c.start < kChain ? c.stop : c.start + kChain;
+        return c;
+      };
+      const i64 end = chain_at(last).end;
+      Chain chain = chain_at(from);
+      Sum sum;
+      const bool inside = at < m.dim;
+      for (i64 p = base + from; p < end; p += kAhead) {
+        Packed<KY, P.wide> held[kAhead];
+        TK_UNROLL
+        for (int r = 0; r < kAhead; ++r) {
+          const i64 q = p + r;
+          const u32 near = shuffle(value, static_cast<int>((q - base) % 32));
+          if (q < end && inside) {
+            const u32 row = q - base < 32 ? near : u32(sorter.values()[q]);
+            held[r] = m.template load_row<KY>(elements<KY>(m.arguments.operand[Y], row), at);
+          }
+        }
+        TK_UNROLL
+        for (int r = 0; r < kAhead; ++r) {
+          const i64 q = p + r;
+          if (q < end) {
+            if (q == chain.end) {
+              if (inside) flush(chain, sum, at);
+              chain = chain_at(static_cast<int>(q - base));
+              sum = Sum{};
+            }
+            if (inside) sum.add(held[r], static_cast<int>(q - chain.start));
+          }
+        }
+      }
+      if (inside) flush(chain, sum, at);
+    }
+    // The sum of one chain, a few columns of it.
+    struct Sum {
+      HalfChain half[kExact ? P.wide : 1];
+      float single[kExact ? 1 : P.wide] = {};
+      TK_FN void add(const Packed<KY, P.wide>& row, int turn) {
+        TK_UNROLL
+        for (int e = 0; e < P.wide; ++e) {
+          if constexpr (kExact)
+            half[e].add(row[e]);
+          else
+            single[e] = single[e] + row[e];
+        }
+        if (kExact && turn % 8 == 7) settle();
+      }
+      TK_FN void settle() {
+        TK_UNROLL
+        for (int e = 0; e < (kExact ? P.wide : 1); ++e) half[e].settle();
+      }
+    };
+    TK_FN void flush(const Chain& chain, Sum& sum, i64 at) const {
+      const bool whole = chain.stop - chain.first <= kChain;
+      if constexpr (kExact) sum.settle();
+      if (whole) {
+        float out[P.wide];
+        TK_UNROLL
+        for (int e = 0; e < P.wide; ++e) {
+          if constexpr (kExact)
+            out[e] = KO == Kind::f16 ? sum.half[e].odd() : sum.half[e].single();
+          else
+            out[e] = sum.single[e];
+        }
+        finish(chain.key, at, out);
+        return;
+      }
+      const Global<Partial> to = partials() + (partial_of(chain.start, chain.first) + at);
+      TK_UNROLL
+      for (int e = 0; e < P.wide; ++e)
+        if (e < m.left(at)) {
+          if constexpr (kExact)
+            to[e] = static_cast<u64>(sum.half[e].exact());
+          else
+            to[e] = bits(sum.single[e]);
+        }
+    }
+
+    // One level up: 32 partial results, `span` positions apart, become one, in the place of the first.
+    template <class Sorter>
+    TK_FN void join(const Sorter& sorter, Global<const u32> begin, Global<const u32> end, i64 span) const {
+      const i64 windows = (m.queries + kChain - 1) / kChain;
+      for (i64 item = group(); item < windows * slabs(); item += groups()) {
+        const i64 window = item / slabs(), slab = item % slabs();
+        const i64 at = (slab * 32 + lane()) * P.wide;
+        // The chains of long runs that begin in these 32 positions: of a run's first, and of one that goes on.
+        const i64 mine = window * kChain + lane();
+        bool starts = false;
+        if (mine < m.queries) {
+          const u32 key = sorter.keys()[mine];
+          if (static_cast<i64>(key) < m.vocab) {
+            const i64 first = begin[key];
+            starts = end[key] - first > span && (mine - first) % (span * kChain) == 0;
+          }
+        }
+        const u32 mask = ballot(starts);
+        for (int b = 0; b < kChain; ++b) {
+          if (((mask >> b) & 1u) == 0 || at >= m.dim) continue;
+          const i64 p = window * kChain + b;
+          const u32 key = sorter.keys()[p];
+          join_at(key, p, begin[key], end[key], span, at);
+        }
+      }
+    }
+    TK_FN void join_at(u32 key, i64 p, i64 first, i64 stop, i64 span, i64 at) const {
+      const bool whole = stop - first <= span * kChain;
+      const int real = m.left(at);
+      float sum[P.wide];
+      TK_UNROLL
+      for (int e = 0; e < P.wide; ++e) {
+        sum[e] = 0.0f;
+        if (e >= real) continue;
+        if constexpr (kExact) {
+          ExactTotal total;
+          for (i64 q = p; q < stop && q < p + span * kChain; q += span)
+            total.add(static_cast<i64>(partials()[partial_of(q, first) + at + e]));
+          if (whole)
+            sum[e] = KO == Kind::f16 ? total.odd() : total.single();
+          else
+            partials()[partial_of(p, first) + at + e] = static_cast<u64>(total.exact());
+        } else {
+          for (i64 q = p; q < stop && q < p + span * kChain; q += span)
+            sum[e] = sum[e] + from_bits(partials()[partial_of(q, first) + at + e]);
+          if (!whole) partials()[partial_of(p, first) + at + e] = bits(sum[e]);
+        }
+      }
+      if (whole) finish(key, at, sum);
+    }
+  };
+};
+
+template <class D, SegmentPlan P> TK_FN void segment_kernel(const Arguments& arguments) {
+  if constexpr (P.checked)
+    if (global<u64>(arguments.flag)[0] != kUnflagged) return;
+  SegmentMachine<D, P> m(arguments);
+  D::segment(m);
+}
+
+template <class D, SegmentPlan P> TK_FN void segment_check_kernel(const Arguments& arguments) {
+  const SegmentMachine<D, P> m(arguments);
+  for (i64 i = static_cast<i64>(block_index()) * P.threads + thread_index(); i < m.queries;
+       i += static_cast<i64>(grid_size()) * P.threads)
+    if (!m.valid(i)) atomic_min(global<u64>(arguments.flag), static_cast<u64>(i));
+}
+
+}  // namespace tokitai::device

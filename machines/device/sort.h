@@ -1,0 +1,176 @@
+// A stable radix sort of (index, position) pairs by all blocks of a cooperative launch. No atomic and no order of
+// arrival decides anything: a pair's place follows from counts alone.
+#pragma once
+#include "machines/device/memory.h"
+
+namespace tokitai::device {
+
+// The workspace, in words of four bytes: two copies of keys and values, the counts of every block and digit, and
+// where the run of each index begins and ends.
+struct SortSpace {
+  i64 keys, values, counts, begin, end, words;
+  i64 workers;  // blocks that take part
+};
+inline constexpr i64 kPairsPerWorker = 2048;  // at the least
+
+template <int digit_bits> TK_FN constexpr SortSpace sort_space(i64 pairs, i64 vocab, i64 blocks) {
+  SortSpace s{};
+  const i64 wanted = (pairs + kPairsPerWorker - 1) / kPairsPerWorker;
+  s.workers = wanted < blocks ? wanted : blocks;
+  s.keys = 0;
+  s.values = s.keys + 2 * pairs;
+  s.counts = s.values + 2 * pairs;
+  s.begin = s.counts + s.workers * (i64{1} << digit_bits);
+  s.end = s.begin + vocab;
+  s.words = (s.end + vocab + 3) / 4 * 4;
+  return s;
+}
+
+template <int digit_bits, int threads> struct Sorter {
+  static constexpr int kDigits = 1 << digit_bits;
+  static constexpr int kGroups = threads / 32;
+  static constexpr int kSharedBytes = (kGroups * kDigits + kDigits + kGroups) * 4;
+
+  const Arguments& arguments;
+  const SortSpace space;
+  u32 round = 0;
+  i64 pairs = 0;
+  int side = 0;  // which copy holds the pairs now
+
+  TK_FN Sorter(const Arguments& a, const SortSpace& s) : arguments(a), space(s) {}
+  TK_FN Global<u32> words(i64 from) const { return global<u32>(arguments.workspace) + from; }
+  TK_FN Global<u32> keys() const { return words(space.keys + side * arguments.extent[0]); }
+  TK_FN Global<u32> values() const { return words(space.values + side * arguments.extent[0]); }
+  TK_FN void put(i64 i, u32 key, u32 value) const {
+    keys()[i] = key;
+    values()[i] = value;
+  }
+  TK_FN void meet() { grid_barrier(global<u32>(arguments.counter), ++round); }
+
+  // Shared memory: a count per group and digit, a base per digit, a sum per group.
+  TK_FN Shared<u32> group_counts() const { return shared<u32>(0) + thread_index() / 32 * kDigits; }
+  TK_FN Shared<u32> bases() const { return shared<u32>(kGroups * kDigits * 4); }
+  TK_FN Shared<u32> group_sums() const { return shared<u32>((kGroups + 1) * kDigits * 4); }
+
+  // The threads of this group that hold the same digit; bits beyond the pairs' end are never among them.
+  static TK_FN u32 same(u32 digit, bool real) {
+    u32 mask = ballot(real);
+    TK_UNROLL
+    for (int b = 0; b < digit_bits; ++b) {
+      const u32 ones = ballot((digit >> b) & 1u);
+      mask &= ((digit >> b) & 1u) ? ones : ~ones;
+    }
+    return mask;
+  }
+  // A worker's pairs are consecutive, and so are those of each of its groups.
+  TK_FN i64 group_pairs() const {
+    const i64 each = (pairs + space.workers * kGroups - 1) / (space.workers * kGroups);
+    return (each + 31) / 32 * 32;
+  }
+  template <class F> TK_FN void for_pairs(F f) const {
+    const i64 each = group_pairs();
+    const i64 first = (static_cast<i64>(block_index()) * kGroups + thread_index() / 32) * each;
+    const i64 end = first + each < pairs ? first + each : pairs;
+    for (i64 i = first; i < end; i += 32) f(i + thread_index() % 32, i + thread_index() % 32 < end);
+  }
+
+  TK_FN void sort(i64 count, i64 vocab) {
+    pairs = count;
+    for (int shift = 0; (vocab >> shift) != 0; shift += digit_bits) pass(shift);
+  }
+  TK_FN void pass(int shift) {
+    const bool works = block_index() < space.workers;
+    const int lane = thread_index() % 32;
+    if (works) {
+      for (int d = lane; d < kDigits; d += 32) group_counts()[d] = 0;
+      warp_barrier();
+      for_pairs([&](i64 i, bool real) {
+        u32 digit = 0;
+        if (real) digit = (keys()[i] >> shift) % kDigits;
+        const u32 mask = same(digit, real);
+        if (real && (mask >> lane) == 1u) group_counts()[digit] = group_counts()[digit] + count_bits(mask);
+        warp_barrier();
+      });
+      barrier();
+      for (int d = thread_index(); d < kDigits; d += threads) {
+        u32 total = 0;
+        for (int g = 0; g < kGroups; ++g) total += shared<u32>(0)[g * kDigits + d];
+        words(space.counts)[static_cast<i64>(block_index()) * kDigits + d] = total;
+      }
+    }
+    meet();
+    if (works) {
+      place_digits();
+      for_pairs([&](i64 i, bool real) {
+        u32 key = 0, value = 0;
+        if (real) {
+          key = keys()[i];
+          value = values()[i];
+        }
+        const u32 digit = (key >> shift) % kDigits;
+        const u32 mask = same(digit, real);
+        u32 at = 0;
+        if (real) at = group_counts()[digit] + count_bits(mask & ((1u << lane) - 1u));
+        warp_barrier();
+        if (real && (mask >> lane) == 1u) group_counts()[digit] = at + 1;  // this thread is the last of them
+        warp_barrier();
+        if (real) {
+          words(space.keys + (side ^ 1) * arguments.extent[0])[at] = key;
+          words(space.values + (side ^ 1) * arguments.extent[0])[at] = value;
+        }
+      });
+    }
+    side ^= 1;
+    meet();
+  }
+
+  // Turns each group's counts into where its first pair of each digit goes: behind all smaller digits, behind
+  // this digit's pairs in the blocks before, behind those of the groups before.
+  TK_FN void place_digits() const {
+    constexpr int kEach = (kDigits + threads - 1) / threads;
+    u32 total[kEach], before[kEach];
+    u32 mine = 0;
+    TK_UNROLL
+    for (int k = 0; k < kEach; ++k) {
+      const int d = thread_index() * kEach + k;
+      total[k] = before[k] = 0;
+      if (d < kDigits)
+        for (i64 w = 0; w < space.workers; ++w) {
+          const u32 c = words(space.counts)[w * kDigits + d];
+          if (w < block_index()) before[k] += c;
+          total[k] += c;
+        }
+      mine += total[k];
+    }
+    // An exclusive scan of the digits' totals over the block.
+    u32 sum = mine;
+    const int lane = thread_index() % 32;
+    TK_UNROLL
+    for (int by = 1; by < 32; by *= 2) {
+      const u32 left = shuffle_up(sum, by);
+      if (lane >= by) sum += left;
+    }
+    if (lane == 31) group_sums()[thread_index() / 32] = sum;
+    barrier();
+    u32 base = sum - mine;
+    for (int g = 0; g < thread_index() / 32; ++g) base += group_sums()[g];
+    TK_UNROLL
+    for (int k = 0; k < kEach; ++k) {
+      const int d = thread_index() * kEach + k;
+      if (d < kDigits) bases()[d] = base + before[k];
+      base += total[k];
+    }
+    barrier();
+    for (int d = thread_index(); d < kDigits; d += threads) {
+      u32 at = bases()[d];
+      for (int g = 0; g < kGroups; ++g) {
+        const u32 c = shared<u32>(0)[g * kDigits + d];
+        shared<u32>(0)[g * kDigits + d] = at;
+        at += c;
+      }
+    }
+    barrier();
+  }
+};
+
+}  // namespace tokitai::device

@@ -1,0 +1,188 @@
+// The tile pattern on a GPU: matrix products in canonical order on the ordinary arithmetic units. A block owns a
+// tile of outputs, a thread a few rows and columns of it; the inner index runs upwards, one fma chain per output.
+#pragma once
+#include "machines/device/memory.h"
+#include "machines/device/place.h"
+#include "machines/device/plans.h"
+#include "patterns/names.h"
+
+namespace tokitai::device {
+
+template <class D, TilePlan P> struct TileMachine : D::Names {
+  static constexpr int kPitchA = P.rows + 4, kPitchB = P.cols + 4;  // floats from one inner index to the next
+  static constexpr int kThreadsAcross = P.cols / P.thread_cols;
+  static constexpr int kThreads = P.rows / P.thread_rows * kThreadsAcross;
+  static constexpr int kBuffer = (kPitchA + kPitchB) * P.inner;  // floats of one stage
+
+  const Arguments& arguments;
+  TK_FN explicit TileMachine(const Arguments& a) : arguments(a) {}
+
+  // One factor's share of a tile: `outer` is the tile's extent along the output, and memory runs along the inner
+  // index unless the factor is stored the other way round.
+  template <int O, bool along_outer, int outer, int access, int pitch> struct Loader {
+    static constexpr Kind K = kind_at(P.kinds, O);
+    static constexpr int kVector = access / bytes_of(K);
+    static constexpr int kAcross = (along_outer ? outer : P.inner) / kVector;  // vectors side by side
+    static constexpr int kVectors = outer * P.inner / kVector;
+    static constexpr int kEach = (kVectors + kThreads - 1) / kThreads;
+    static constexpr int kWords = access < 4 ? 1 : access / 4;
+    u32 held[kEach][kWords];
+
+    static TK_FN int vector_of(int turn) { return turn * kThreads + thread_index(); }
+    static TK_FN int outer_of(int vector) { return along_outer ? vector % kAcross * kVector : vector / kAcross; }
+    static TK_FN int inner_of(int vector) { return along_outer ? vector / kAcross : vector % kAcross * kVector; }
+
+    TK_FN void load(const Arguments& a, i64 first_outer, i64 first_inner, i64 outers, i64 inners) {
+      TK_UNROLL
+      for (int turn = 0; turn < kEach; ++turn) {
+        const int vector = vector_of(turn);
+        const i64 o = first_outer + outer_of(vector), i = first_inner + inner_of(vector);
+        TK_UNROLL
+        for (int w = 0; w < kWords; ++w) held[turn][w] = 0;
+        if ((kVectors % kThreads == 0 || vector < kVectors) && o < outers && i < inners) {
+          const Global<const Raw<K>> from = elements<K>(a.operand[O], along_outer ? i : o) + (along_outer ? o : i);
+          if constexpr (access < 4) {
+            held[turn][0] = from[0];
+          } else {
+            const Words<kWords> words = *cast<const Words<kWords>>(from);
+            TK_UNROLL
+            for (int w = 0; w < kWords; ++w) held[turn][w] = words.word[w];
+          }
+        }
+      }
+    }
+    // Widened, as [inner][outer].
+    TK_FN void store(Shared<float> to) const {
+      TK_UNROLL
+      for (int turn = 0; turn < kEach; ++turn) {
+        const int vector = vector_of(turn);
+        if (kVectors % kThreads != 0 && vector >= kVectors) break;
+        float v[kVector];
+        TK_UNROLL
+        for (int e = 0; e < kVector; ++e) {
+          if constexpr (bytes_of(K) == 2)
+            v[e] = widen<K>(static_cast<u16>(held[turn][e / 2] >> (16 * (e % 2))));
+          else
+            v[e] = widen<K>(held[turn][e]);
+        }
+        const Shared<float> at = to + (inner_of(vector) * pitch + outer_of(vector));
+        if constexpr (along_outer && kVector >= 4) {
+          TK_UNROLL
+          for (int q = 0; q < kVector / 4; ++q)
+            cast<Words<4>>(at)[q] = {{bits(v[4 * q]), bits(v[4 * q + 1]), bits(v[4 * q + 2]), bits(v[4 * q + 3])}};
+        } else {
+          TK_UNROLL
+          for (int e = 0; e < kVector; ++e) at[along_outer ? e : e * pitch] = v[e];
+        }
+      }
+    }
+  };
+
+  // A thread's rows and columns come four at a time, spread over the tile, so that a group of 32 threads reads
+  // neighbouring words of shared memory.
+  static TK_FN int thread_row(int i) {
+    const int group = thread_index() / 32, lane = thread_index() % 32;
+    const int down = group / (kThreadsAcross / 8) * 4 + lane / 8;
+    return i / 4 * (P.rows / (P.thread_rows / 4)) + down * 4 + i % 4;
+  }
+  static TK_FN int thread_col(int j) {
+    const int group = thread_index() / 32, lane = thread_index() % 32;
+    const int across = group % (kThreadsAcross / 8) * 8 + lane % 8;
+    return j / 4 * (P.cols / (P.thread_cols / 4)) + across * 4 + j % 4;
+  }
+
+  TK_FN void multiply(Shared<const float> a, Shared<const float> b, float (&acc)[P.thread_rows][P.thread_cols]) const {
+    float x[P.thread_rows], y[P.thread_cols];
+    TK_UNROLL
+    for (int q = 0; q < P.thread_rows / 4; ++q) {
+      const Words<4> w = *cast<const Words<4>>(a + thread_row(4 * q));
+      TK_UNROLL
+      for (int e = 0; e < 4; ++e) x[4 * q + e] = from_bits(w.word[e]);
+    }
+    TK_UNROLL
+    for (int q = 0; q < P.thread_cols / 4; ++q) {
+      const Words<4> w = *cast<const Words<4>>(b + thread_col(4 * q));
+      TK_UNROLL
+      for (int e = 0; e < 4; ++e) y[4 * q + e] = from_bits(w.word[e]);
+    }
+    TK_UNROLL
+    for (int i = 0; i < P.thread_rows; ++i) {
+      TK_UNROLL
+      for (int j = 0; j < P.thread_cols; ++j) acc[i][j] = tokitai::fma(x[i], y[j], acc[i][j]);
+    }
+  }
+
+  template <class O> struct FactorOf {
+    static constexpr int index = O::index;
+    static constexpr bool transposed = false;
+  };
+  template <class O> struct FactorOf<Transposed<O>> {
+    static constexpr int index = O::index;
+    static constexpr bool transposed = true;
+  };
+
+  template <class C, class A, class B> TK_FN void product(C, A, B) const {
+    using FactorA = FactorOf<A>;
+    using FactorB = FactorOf<B>;
+    const i64 rows = arguments.extent[0], cols = arguments.extent[1], inner = arguments.extent[2];
+    const i64 tiles_across = (cols + (P.cols - 1)) / P.cols;
+    const i64 first_row = block_index() / tiles_across * P.rows, first_col = block_index() % tiles_across * P.cols;
+
+    // A's rows are the output's; stored transposed, memory runs along them. B's columns likewise.
+    Loader<FactorA::index, FactorA::transposed, P.rows, P.access[FactorA::index], kPitchA> load_a;
+    Loader<FactorB::index, !FactorB::transposed, P.cols, P.access[FactorB::index], kPitchB> load_b;
+    const Shared<float> memory = shared<float>(0);
+    float acc[P.thread_rows][P.thread_cols];
+    TK_UNROLL
+    for (int i = 0; i < P.thread_rows; ++i) {
+      TK_UNROLL
+      for (int j = 0; j < P.thread_cols; ++j) acc[i][j] = 0.0f;
+    }
+
+    load_a.load(arguments, first_row, 0, rows, inner);
+    load_b.load(arguments, first_col, 0, cols, inner);
+    int stage = 0;
+    for (i64 k = 0; k < inner; k += P.inner) {
+      const Shared<float> a = memory + stage * kBuffer, b = a + kPitchA * P.inner;
+      load_a.store(a);
+      load_b.store(b);
+      barrier();  // also orders this stage's last readers before its next writers, two turns on
+      if (k + P.inner < inner) {
+        load_a.load(arguments, first_row, k + P.inner, rows, inner);
+        load_b.load(arguments, first_col, k + P.inner, cols, inner);
+        TK_UNROLL
+        for (int i = 0; i < P.inner; ++i) multiply(a + i * kPitchA, b + i * kPitchB, acc);
+      } else {  // what is not there is not added: +0 would turn a -0 into +0
+        const int left = static_cast<int>(inner - k);
+        for (int i = 0; i < left; ++i) multiply(a + i * kPitchA, b + i * kPitchB, acc);
+      }
+      stage ^= 1;
+    }
+
+    constexpr Kind K = kind_at(P.kinds, C::index);
+    TK_UNROLL
+    for (int i = 0; i < P.thread_rows; ++i) {
+      const i64 row = first_row + thread_row(i);
+      if (row >= rows) continue;
+      TK_UNROLL
+      for (int q = 0; q < P.thread_cols / 4; ++q) {
+        const i64 col = first_col + thread_col(4 * q);
+        const i64 left = cols - col;
+        if (left <= 0) continue;
+        const Packed<K, 4> out = pack<K, 4>({acc[i][4 * q], acc[i][4 * q + 1], acc[i][4 * q + 2], acc[i][4 * q + 3]});
+        const Global<Raw<K>> to = elements<K>(arguments.operand[C::index], row) + col;
+        if constexpr (P.access[C::index] >= 4 * bytes_of(K))
+          store_packed<K, 4, 4 * bytes_of(K)>(to, out);
+        else
+          store_some<K, 4>(to, out, left < 4 ? static_cast<int>(left) : 4);
+      }
+    }
+  }
+};
+
+template <class D, TilePlan P> TK_FN void tile_kernel(const Arguments& arguments) {
+  const TileMachine<D, P> m(arguments);
+  D::tile(m);
+}
+
+}  // namespace tokitai::device

@@ -1,0 +1,60 @@
+#include "machines/gpu/kernels.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "compiler/audit.h"
+#include "compiler/cache.h"
+#include "compiler/compiler.h"
+
+namespace tokitai::gpu {
+namespace {
+
+// The text that is built into the library, as the compiler takes it.
+std::span<const compiler::Header> headers() {
+  static const std::vector<device::Text> texts = device::device_headers();
+  static const std::vector<compiler::Header> all = [] {
+    std::vector<compiler::Header> list;
+    for (const device::Text& text : texts) list.push_back({text.name, text.text});
+    return list;
+  }();
+  return all;
+}
+
+Status audited(const compiler::Artifact& artifact, const compiler::Target& target, std::string_view label) {
+  const std::vector<compiler::Finding> findings = compiler::audit(artifact, target);
+  if (findings.empty()) return {};
+  const compiler::Finding& first = findings.front();
+  const std::string more = findings.size() > 1 ? fmt::format(" (and {} more)", findings.size() - 1) : "";
+  return {Code::check_failed, fmt::format("{}: the audit of its machine code for {} found {} in {}: {}{}", label,
+                                          target.name, first.rule, first.kernel, first.line, more)};
+}
+
+}  // namespace
+
+Result<compiler::Target> target_of(const Driver& driver, const DeviceFacts& facts) {
+  return driver.prefix() == "cuda" ? compiler::target_for_capability(facts.capability)
+                                   : compiler::find_target(facts.architecture);
+}
+
+Result<Function*> Kernels::get(const device::Launch& launch, std::string_view operator_name) {
+  const std::string name = fmt::format("{}\n{}", launch.kernel, launch.source);
+  if (const auto found = functions_.find(name); found != functions_.end()) return found->second;
+
+  compiler::Source source;
+  source.label = fmt::format("{} {}", operator_name, launch.kernel);
+  source.text = launch.source;
+  source.headers = headers();
+  auto cache = compiler::Cache::open();
+  if (!cache.ok()) return cache.status();
+  auto artifact = cache->get(source, target_);
+  if (!artifact.ok()) return artifact.status();
+  if (Status s = audited(artifact.value(), target_, source.label); !s.ok()) return s;
+  auto function = context_.function(artifact->manifest.binary_digest, artifact->binary, launch.kernel);
+  if (!function.ok()) return function.status();
+  functions_.emplace(name, function.value());
+  return function.value();
+}
+
+}  // namespace tokitai::gpu

@@ -1,0 +1,30 @@
+// Kernels by their text: compiled or taken from the compiler's cache, audited, loaded; once per process and device.
+#pragma once
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "compiler/target.h"
+#include "machines/device/plan.h"
+#include "machines/gpu/context.h"
+
+namespace tokitai::gpu {
+
+// What the compiler calls this device.
+Result<compiler::Target> target_of(const Driver& driver, const DeviceFacts& facts);
+
+class Kernels {
+ public:
+  Kernels(Context& context, const compiler::Target& target) : context_(context), target_(target) {}
+
+  // check_failed names what the audit found; the compiler's own failures come as they are.
+  Result<Function*> get(const device::Launch& launch, std::string_view operator_name);
+  const compiler::Target& target() const { return target_; }
+
+ private:
+  Context& context_;
+  compiler::Target target_;
+  std::unordered_map<std::string, Function*> functions_;  // by text and kernel
+};
+
+}  // namespace tokitai::gpu

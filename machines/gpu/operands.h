@@ -1,0 +1,47 @@
+// The operands of one call, on the device: used where they lie if that is there; those in the host's memory are
+// copied in, and what was written is copied back, rows only, never the bytes between them.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "contract/contract.h"
+#include "machines/gpu/context.h"
+
+namespace tokitai::gpu {
+
+class StagedOperands {
+ public:
+  explicit StagedOperands(Context& context) : context_(context) {}
+
+  // The call over the device's memory: the caller's own where nothing had to be copied, else one of ours, which
+  // lives as long as this. Memory of another device is refused.
+  Result<const Call*> bring(const Call& call);
+  // Whether anything was copied in or will be copied back.
+  bool any() const { return !copies_.empty(); }
+  // Waits for the device.
+  Status take_back();
+  std::int64_t bytes_copied() const { return bytes_copied_; }
+
+ private:
+  struct Copy {
+    View host, device;
+    bool read, written, pinned;
+    OwnedBlock block;
+  };
+
+  Status locate(const Call& call, const View& view, std::size_t operand, Place& place);
+  Status collect(const Call& call, Operands& set);
+  Status fetch(Copy& copy);
+  static Rows rows_of(const Copy& copy);
+
+  Context& context_;
+  Call call_;
+  std::vector<Copy> copies_;
+  std::vector<Place> known_;  // allocations seen in this call
+  std::int64_t bytes_copied_ = 0;
+};
+
+// Whether the call reads what an operand holds before.
+bool reads(const Call& call, const OperandSpec& spec);
+
+}  // namespace tokitai::gpu

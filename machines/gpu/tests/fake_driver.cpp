@@ -1,0 +1,334 @@
+// A stand-in for libcuda.so.1, for tests on machines without a GPU (TOKITAI_CUDA_DRIVER names it). Device memory is
+// the host's, and queued work is done as late as it may be: when somebody waits. Whoever counts on luck is found.
+// Kernels known by name are done here; all others are handed to the test.
+#include "machines/gpu/tests/fake_driver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "machines/device/arguments.h"
+#include "machines/gpu/nvidia_api.h"
+#include "machines/gpu/tests/smoke_kernels.h"
+
+namespace {
+
+using tokitai::gpu::Smoke;
+using tokitai::gpu::fake::Counts;
+using tokitai::gpu::fake::Runner;
+using tokitai::gpu::nvidia::LaunchAttribute;
+using tokitai::gpu::nvidia::LaunchConfig;
+
+constexpr int kInvalid = 1, kNoMemory = 2, kNoDevice = 101, kBadImage = 200, kBadContext = 201, kBadHandle = 400,
+              kNotFound = 500, kFault = 700, kTooLarge = 720;
+constexpr int kDevices = 2, kMultiprocessors = 4, kResident = 2;
+
+struct Stream {
+  std::deque<std::function<void()>> work;
+};
+struct Event {
+  Stream* stream = nullptr;
+  long recorded = 0, reached = 0;
+  std::chrono::steady_clock::time_point when;
+};
+struct Function {
+  std::string name;
+};
+struct Allocation {
+  std::size_t bytes;
+  int device;
+  bool pinned;
+};
+
+struct State {
+  std::recursive_mutex mutex;
+  std::map<char*, Allocation> memory;
+  std::set<Stream*> streams;
+  std::map<std::string, Function> functions;
+  std::size_t total = std::size_t{512} << 20;
+  int error = 0;  // sticky
+  Runner runner = nullptr;
+  Counts counts;
+};
+State& state() {
+  static State* all = new State;
+  return *all;
+}
+char contexts[kDevices];
+thread_local char* current = nullptr;
+
+using Lock = std::lock_guard<std::recursive_mutex>;
+
+const std::pair<char* const, Allocation>* find(const void* p) {
+  auto& memory = state().memory;
+  auto after = memory.upper_bound(static_cast<char*>(const_cast<void*>(p)));
+  if (after == memory.begin()) return nullptr;
+  --after;
+  return static_cast<const char*>(p) < after->first + after->second.bytes ? &*after : nullptr;
+}
+bool within(const void* p, std::size_t bytes, bool pinned) {
+  const auto* found = find(p);
+  return found != nullptr && found->second.pinned == pinned &&
+         static_cast<const char*>(p) + bytes <= found->first + found->second.bytes;
+}
+
+void do_one(Stream& stream) {
+  const auto work = std::move(stream.work.front());
+  stream.work.pop_front();
+  if (state().error == 0) work();
+}
+int do_all(Stream& stream) {
+  while (!stream.work.empty()) do_one(stream);
+  return state().error;
+}
+int do_everything() {
+  for (Stream* stream : state().streams) do_all(*stream);
+  return state().error;
+}
+int reach(Event& event, long mark) {
+  while (event.reached < mark && state().error == 0 && event.stream != nullptr && !event.stream->work.empty())
+    do_one(*event.stream);
+  return state().error;
+}
+
+template <class Work> int queue(void* stream, Work work) {
+  if (current == nullptr) return kBadContext;
+  if (state().error != 0) return state().error;
+  auto* s = static_cast<Stream*>(stream);
+  if (!state().streams.contains(s)) return kBadHandle;
+  s->work.emplace_back(std::move(work));
+  return 0;
+}
+
+void* pointer(unsigned long long p) { return reinterpret_cast<void*>(p); }
+
+void smoke(const std::string& name, const Smoke& a, const LaunchConfig& config, int cluster) {
+  const int grid = static_cast<int>(config.grid[0]), block = static_cast<int>(config.block[0]);
+  if (name == "smoke_scale")
+    for (long long i = 0; i < a.n; ++i) a.out[i] = a.in[i] * a.factor;
+  if (name == "smoke_shared")
+    for (int i = 0; i < block; ++i) a.out[i] = a.in[block - 1 - i];
+  for (int i = 0; i < grid && name == "smoke_meet"; ++i) a.out[i] = static_cast<float>(grid);
+  for (int i = 0; i < grid && name == "smoke_cluster"; ++i) a.out[i] = static_cast<float>(i % cluster + 100 * cluster);
+  if (name == "smoke_fault") state().error = kFault;
+}
+
+int cluster_of(const LaunchConfig& config) {
+  for (unsigned i = 0; i < config.attribute_count; ++i)
+    if (config.attributes[i].id == LaunchAttribute::cluster_dimension)
+      return static_cast<int>(config.attributes[i].value.dimension[0]);
+  return 1;
+}
+bool cooperative(const LaunchConfig& config) {
+  for (unsigned i = 0; i < config.attribute_count; ++i)
+    if (config.attributes[i].id == LaunchAttribute::cooperative) return config.attributes[i].value.on != 0;
+  return false;
+}
+bool is_smoke(const std::string& name) { return name.starts_with("smoke_"); }
+
+int allocate(void** p, std::size_t bytes, bool pinned) {
+  State& s = state();
+  const Lock lock(s.mutex);
+  if (current == nullptr) return kBadContext;
+  if (s.error != 0) return s.error;
+  std::size_t used = 0;
+  for (const auto& [begin, a] : s.memory) used += a.pinned ? 0 : a.bytes;
+  if (!pinned && bytes > s.total - used) return kNoMemory;
+  *p = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
+  std::memset(*p, 0xdb, bytes);
+  s.memory[static_cast<char*>(*p)] = {bytes, static_cast<int>(current - contexts), pinned};
+  ++s.counts.allocations;
+  return 0;
+}
+int give_back(void* p, bool pinned) {
+  State& s = state();
+  const Lock lock(s.mutex);
+  do_everything();
+  const auto found = s.memory.find(static_cast<char*>(p));
+  if (found == s.memory.end() || found->second.pinned != pinned) return kInvalid;
+  s.memory.erase(found);
+  std::free(p);
+  return s.error;
+}
+
+}  // namespace
+
+extern "C" {
+
+void fake_runner(Runner runner) { state().runner = runner; }
+void fake_counts(Counts* counts) { *counts = state().counts; }
+void fake_memory(std::size_t bytes) { state().total = bytes; }
+
+int cuInit(unsigned) { return 0; }
+int cuDriverGetVersion(int* v) { return *v = 13000, 0; }
+int cuGetErrorString(int, const char** text) { return *text = "as the test wanted", 0; }
+int cuGetErrorName(int error, const char** text) {
+  *text = error == kNoMemory ? "FAKE_OUT_OF_MEMORY" : error == kFault ? "FAKE_ILLEGAL_ADDRESS" : "FAKE_ERROR";
+  return 0;
+}
+int cuDeviceGetCount(int* n) { return *n = kDevices, 0; }
+int cuDeviceGet(int* device, int index) { return *device = index, index < kDevices ? 0 : kNoDevice; }
+int cuDeviceGetName(char* name, int bytes, int) { return std::strncpy(name, "Fake GPU", std::size_t(bytes)), 0; }
+int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = state().total, 0; }
+int cuDeviceGetAttribute(int* value, int which, int) {
+  const std::map<int, int> values = {{10, 32}, {16, kMultiprocessors}, {38, 1 << 20}, {75, 9}, {76, 0},
+                                     {95, 1},  {97, 232448},           {120, 1}};
+  const auto found = values.find(which);
+  return found == values.end() ? kInvalid : (*value = found->second, 0);
+}
+int cuDevicePrimaryCtxRetain(void** context, int device) { return *context = contexts + device, 0; }
+int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+int cuCtxGetCurrent(void** context) { return *context = current, 0; }
+int cuCtxSetCurrent(void* context) { return current = static_cast<char*>(context), 0; }
+int cuMemAlloc_v2(unsigned long long* p, std::size_t bytes) {
+  void* memory = nullptr;
+  const int error = allocate(&memory, bytes, false);
+  *p = reinterpret_cast<unsigned long long>(memory);
+  return error;
+}
+int cuMemFree_v2(unsigned long long p) { return give_back(pointer(p), false); }
+int cuMemHostAlloc(void** p, std::size_t bytes, unsigned) { return allocate(p, bytes, true); }
+int cuMemFreeHost(void* p) { return give_back(p, true); }
+int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  State& s = state();
+  const Lock lock(s.mutex);
+  *total = *free = s.total;
+  for (const auto& [begin, a] : s.memory) *free -= a.pinned ? 0 : a.bytes;
+  return s.error;
+}
+int cuPointerGetAttributes(unsigned, int*, void** answers, unsigned long long p) {
+  const Lock lock(state().mutex);
+  const auto* found = find(pointer(p));
+  *static_cast<unsigned*>(answers[0]) = found == nullptr ? 0 : found->second.pinned ? 1 : 2;
+  *static_cast<int*>(answers[2]) = found == nullptr ? -2 : found->second.device;
+  *static_cast<char**>(answers[3]) = found == nullptr ? nullptr : found->first;
+  *static_cast<std::size_t*>(answers[4]) = found == nullptr ? 0 : found->second.bytes;
+  return 0;
+}
+int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t bytes, void* stream) {
+  const Lock lock(state().mutex);
+  if (!within(pointer(to), bytes, false) || !within(from, bytes, true)) return kInvalid;
+  ++state().counts.copies_in;
+  return queue(stream, [=] { std::memcpy(pointer(to), from, bytes); });
+}
+int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, void* stream) {
+  const Lock lock(state().mutex);
+  if (!within(to, bytes, true) || !within(pointer(from), bytes, false)) return kInvalid;
+  ++state().counts.copies_out;
+  return queue(stream, [=] { std::memcpy(to, pointer(from), bytes); });
+}
+int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t bytes, void* stream) {
+  const Lock lock(state().mutex);
+  if (!within(pointer(to), bytes, false) || !within(pointer(from), bytes, false)) return kInvalid;
+  return queue(stream, [=] { std::memmove(pointer(to), pointer(from), bytes); });
+}
+int cuMemsetD8Async(unsigned long long to, unsigned char byte, std::size_t bytes, void* stream) {
+  const Lock lock(state().mutex);
+  if (!within(pointer(to), bytes, false)) return kInvalid;
+  ++state().counts.fills;
+  return queue(stream, [=] { std::memset(pointer(to), byte, bytes); });
+}
+int cuStreamCreate(void** stream, unsigned) {
+  const Lock lock(state().mutex);
+  *stream = *state().streams.insert(new Stream).first;
+  return current == nullptr ? kBadContext : state().error;
+}
+int cuStreamDestroy_v2(void* stream) {
+  const Lock lock(state().mutex);
+  auto* s = static_cast<Stream*>(stream);
+  if (state().streams.erase(s) == 0) return kBadHandle;
+  do_all(*s);
+  delete s;
+  return 0;
+}
+int cuStreamSynchronize(void* stream) {
+  const Lock lock(state().mutex);
+  if (!state().streams.contains(static_cast<Stream*>(stream))) return kBadHandle;
+  ++state().counts.waits;
+  return do_all(*static_cast<Stream*>(stream));
+}
+int cuEventCreate(void** event, unsigned) { return *event = new Event, current == nullptr ? kBadContext : 0; }
+int cuEventDestroy_v2(void* event) {
+  const Lock lock(state().mutex);
+  do_everything();
+  delete static_cast<Event*>(event);
+  return 0;
+}
+int cuEventRecord(void* event, void* stream) {
+  const Lock lock(state().mutex);
+  auto* e = static_cast<Event*>(event);
+  e->stream = static_cast<Stream*>(stream);
+  const long mark = ++e->recorded;
+  return queue(stream, [=] {
+    e->reached = mark;
+    e->when = std::chrono::steady_clock::now();
+  });
+}
+int cuEventSynchronize(void* event) {
+  const Lock lock(state().mutex);
+  return reach(*static_cast<Event*>(event), static_cast<Event*>(event)->recorded);
+}
+int cuStreamWaitEvent(void* stream, void* event, unsigned) {
+  const Lock lock(state().mutex);
+  auto* e = static_cast<Event*>(event);
+  const long mark = e->recorded;
+  return e->stream == stream ? 0 : queue(stream, [=] { reach(*e, mark); });
+}
+int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
+  const Lock lock(state().mutex);
+  const auto &a = *static_cast<Event*>(begin), &b = *static_cast<Event*>(end);
+  if (a.reached == 0 || b.reached == 0) return kInvalid;
+  *milliseconds = std::chrono::duration<float, std::milli>(b.when - a.when).count();
+  return state().error;
+}
+int cuModuleLoadData(void** module, const void* image) {
+  const char* text = static_cast<const char*>(image);
+  if (current == nullptr) return kBadContext;
+  if (std::strncmp(text, ".version", 8) != 0 && std::memcmp(text, "\177ELF", 4) != 0) return kBadImage;
+  *module = const_cast<void*>(image);
+  ++state().counts.modules;
+  return state().error;
+}
+int cuModuleUnload(void*) { return 0; }
+int cuModuleGetFunction(void** function, void*, const char* name) {
+  const Lock lock(state().mutex);
+  if (std::string(name) == "absent") return kNotFound;
+  Function& f = state().functions[name];
+  f.name = name;
+  *function = &f;
+  return 0;
+}
+int cuFuncSetAttribute(void*, int, int) { return 0; }
+int cuFuncGetAttribute(int* value, int, void*) { return *value = 49152, 0; }
+int cuFuncGetParamInfo(void* function, std::size_t, std::size_t* offset, std::size_t* bytes) {
+  *offset = 0;
+  *bytes = is_smoke(static_cast<Function*>(function)->name) ? sizeof(Smoke) : sizeof(tokitai::device::Arguments);
+  return 0;
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void*, int, std::size_t) { return *n = kResident, 0; }
+int cuOccupancyMaxActiveClusters(int* n, void*, const LaunchConfig*) { return *n = 1, 0; }
+int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** parameters, void**) {
+  const Lock lock(state().mutex);
+  const std::string name = static_cast<Function*>(function)->name;
+  if (cooperative(*config) && config->grid[0] > unsigned{kResident} * kMultiprocessors) return kTooLarge;
+  const int cluster = cluster_of(*config);
+  if (config->grid[0] == 0 || config->grid[0] % static_cast<unsigned>(cluster) != 0) return kInvalid;
+  ++state().counts.launches;
+  if (is_smoke(name)) {
+    const Smoke arguments = *static_cast<const Smoke*>(parameters[0]);
+    return queue(config->stream, [=, c = *config] { smoke(name, arguments, c, cluster); });
+  }
+  const auto arguments = *static_cast<const tokitai::device::Arguments*>(parameters[0]);
+  return queue(config->stream, [=] {
+    if (state().runner != nullptr) state().runner(name.c_str(), arguments);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,397 @@
+// What the GPU machine promises its caller, on a driver that is not there: the fake one does queued work as late as it
+// may, and each kernel's work by the reference. Kernels are compiled for real; without NVRTC there is nothing to test.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+#include "compiler/compiler.h"
+#include "machines/gpu/machine.h"
+#include "machines/gpu/tests/fake_driver.h"
+#include "testing/instance.h"
+#include "tokitai/tokitai.h"
+
+namespace tokitai::gpu {
+namespace {
+
+using testing::Instance;
+
+struct Fake {
+  decltype(&fake_runner) runner;
+  decltype(&fake_counts) ask_counts;
+  decltype(&fake_memory) memory;
+  fake::Counts counts() const {
+    fake::Counts all;
+    ask_counts(&all);
+    return all;
+  }
+};
+
+const Call* planned = nullptr;  // shapes, types and options of the call a kernel works for
+
+bool ends_with(std::string_view text, std::string_view end) { return text.ends_with(end); }
+
+// The kernel's work, by the reference, over the pointers it was given.
+void work(const char* kernel, const device::Arguments& a) {
+  Call call = *planned;
+  for (std::size_t i = 0; i < call.operands.size(); ++i) {
+    call.operands[i].data = a.operand[i].data;
+    if (call.operands[i].rank == 2) call.operands[i].row_stride = a.operand[i].stride;
+  }
+  for (std::size_t t = 0; t < call.list.size(); ++t)
+    for (std::size_t i = 0; i < call.list[t].size(); ++i) call.list[t][i].data = a.tensors[t].data[i];
+  if (ends_with(kernel, "_columns")) return;
+  if (ends_with(kernel, "_check")) {
+    ASSERT_EQ(*a.flag, device::kUnflagged);
+    for (std::size_t t = 0; t < call.list.size(); ++t)
+      for (std::int64_t i = 0; i < a.tensors[t].length; ++i)
+        if ((static_cast<const std::uint16_t*>(a.tensors[t].data[3])[i] & 0x7c00) == 0x7c00)
+          *a.flag = std::min(*a.flag, t << 40 | static_cast<std::uint64_t>(i));
+    for (std::int64_t i = 0; i < call.operand(1).rows() && call.list.empty(); ++i)
+      if (const auto label = static_cast<const std::int64_t*>(a.operand[1].data)[i]; label < 0 || label >= a.extent[1])
+        *a.flag = std::min(*a.flag, static_cast<std::uint64_t>(i));
+    return;
+  }
+  if (a.flag != nullptr && *a.flag != device::kUnflagged) return;
+  Device reference = open("reference").value();
+  const Status status = reference.run(call);
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+const Fake& fake() {
+  static const Fake all = [] {
+    setenv("TOKITAI_CUDA_DRIVER", TK_FAKE_DRIVER, 1);
+    void* library = dlopen(TK_FAKE_DRIVER, RTLD_NOW);
+    EXPECT_NE(library, nullptr) << dlerror();
+    Fake f{reinterpret_cast<decltype(&fake_runner)>(dlsym(library, "fake_runner")),
+           reinterpret_cast<decltype(&fake_counts)>(dlsym(library, "fake_counts")),
+           reinterpret_cast<decltype(&fake_memory)>(dlsym(library, "fake_memory"))};
+    f.runner(work);
+    return f;
+  }();
+  return all;
+}
+
+class GpuMachineTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!compiler::toolchain(compiler::Vendor::nvidia).ok()) GTEST_SKIP() << "no NVRTC";
+    fake();
+  }
+  static Device gpu(int index = 0) {
+    const std::string name = "cuda:" + std::to_string(index);
+    auto machine = make_machine(name, {});
+    EXPECT_TRUE(machine.ok()) << machine.status().message();
+    return {name, machine.value()};
+  }
+  static Instance made(const char* line) {
+    auto problems = testing::parse_problems(line);
+    EXPECT_TRUE(problems.ok()) << problems.status().message();
+    auto instance = Instance::make(problems->front());
+    EXPECT_TRUE(instance.ok());
+    return std::move(instance).value();
+  }
+  // Runs and keeps the call for the kernels, which may do their work later.
+  Status run(Device& device, const Call& call, Outcome* outcome = nullptr) {
+    call_ = call;
+    planned = &call_;
+    Call again = call;
+    return device.run(again, outcome);
+  }
+  // The same operands in the device's memory.
+  static Call moved(Device& device, const Call& call, std::vector<Buffer>& buffers) {
+    Call there = call;
+    const auto move = [&](Operands& set) {
+      for (View& view : set) {
+        if (view.elements() == 0) continue;
+        const std::int64_t bytes = testing::extent_of(view);
+        buffers.push_back(device.allocate(bytes).value());
+        EXPECT_TRUE(device.copy_in(buffers.back().data(), view.data, bytes).ok());
+        view.data = buffers.back().data();
+      }
+    };
+    if (call.contract->list)
+      for (Operands& set : there.list) move(set);
+    else
+      move(there.operands);
+    return there;
+  }
+  static std::vector<std::byte> bytes_of(const View& view) {
+    const auto* p = static_cast<const std::byte*>(view.data);
+    return {p, p + testing::extent_of(view)};
+  }
+  static std::vector<std::byte> fetched(Device& device, const View& view) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(testing::extent_of(view)));
+    EXPECT_TRUE(device.copy_out(bytes.data(), view.data, testing::extent_of(view)).ok());
+    return bytes;
+  }
+
+ private:
+  Call call_;
+};
+
+TEST_F(GpuMachineTest, HostOperandsAreCopiedAndPaddingStays) {
+  const Instance expected = made("layernorm.forward rows=37 cols=300 type=f16 pad=5");
+  Instance found = made("layernorm.forward rows=37 cols=300 type=f16 pad=5");
+  Device reference = open("reference").value();
+  Call on_reference = expected.call();
+  ASSERT_TRUE(reference.run(on_reference).ok());
+  Device device = gpu();
+  Outcome outcome;
+  const Status status = run(device, found.call(), &outcome);
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (std::size_t i = 0; i < 6; ++i)  // both were poisoned alike, so the padding is compared too
+    EXPECT_EQ(bytes_of(expected.call().operands[i]), bytes_of(found.call().operands[i])) << i;
+  EXPECT_EQ(outcome.host_bytes_copied, 2 * (37 * 300 + 2 * 300 + 37 * 300) + 4 * 2 * 37);
+  EXPECT_EQ(device.memory()->in_use, 0);
+}
+
+TEST_F(GpuMachineTest, RowsFarApartAreNotAllocatedWhole) {
+  std::vector<float> wide(3 * 1000000, 7.0f), y(3 * 4);
+  Device device = gpu();
+  fake().memory(4 << 20);
+  const SoftmaxForward a{.x = matrix<const float>(wide.data(), 3, 4, 1000000), .y = matrix(y.data(), 3, 4)};
+  const Status status = run(device, bind(a));
+  fake().memory(std::size_t{512} << 20);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(y, std::vector<float>(12, 0.25f));
+}
+
+TEST_F(GpuMachineTest, DeviceOperandsAreQueuedWithoutWaiting) {
+  const Instance instance = made("softmax.forward rows=20 cols=100 type=f16");
+  Device device = gpu();
+  std::vector<Buffer> buffers;
+  const Call there = moved(device, instance.call(), buffers);
+  ASSERT_TRUE(run(device, there).ok());  // compiles
+  ASSERT_TRUE(device.wait().ok());
+  const auto before = fake().counts();
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(run(device, there).ok());
+  const auto after = fake().counts();
+  EXPECT_EQ(after.waits, before.waits);
+  EXPECT_EQ(after.launches, before.launches + 10);
+  EXPECT_EQ(after.modules, before.modules);
+  EXPECT_EQ(after.fills + after.copies_in + after.copies_out + after.allocations,
+            before.fills + before.copies_in + before.copies_out + before.allocations);
+  Call here = instance.call();
+  ASSERT_TRUE(open("reference").value().run(here).ok());
+  EXPECT_EQ(fetched(device, there.operands[1]), bytes_of(here.operands[1]));
+}
+
+TEST_F(GpuMachineTest, AnOutputOverAnInputStaysOneMemory) {
+  const char* line = "cross_entropy.forward_backward rows=9 cols=300 type=f16 in_place=yes";
+  const Instance expected = made(line), found = made(line);
+  Call here = expected.call();
+  ASSERT_TRUE(open("reference").value().run(here).ok());
+  Device device = gpu();
+  ASSERT_TRUE(run(device, found.call()).ok());
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(bytes_of(here.operands[i]), bytes_of(found.call().operands[i])) << i;
+}
+
+TEST_F(GpuMachineTest, ARefusedCallCopiesNothingBack) {
+  const Instance instance = made("cross_entropy.forward_backward rows=9 cols=30 type=f16");
+  const Call call = instance.call();
+  static_cast<std::int64_t*>(call.operands[1].data)[4] = 77;
+  const auto loss = bytes_of(call.operands[2]), grad = bytes_of(call.operands[3]);
+  Device device = gpu();
+  const Status status = run(device, call);
+  EXPECT_EQ(status.code(), Code::invalid);
+  EXPECT_NE(status.message().find("labels[4] = 77; it must be in [0, 30)"), std::string::npos) << status.message();
+  EXPECT_EQ(bytes_of(call.operands[2]), loss);
+  EXPECT_EQ(bytes_of(call.operands[3]), grad);
+  EXPECT_TRUE(device.wait().ok());
+}
+
+TEST_F(GpuMachineTest, ARefusalOnTheDeviceComesFromWaitOnce) {
+  const Instance instance = made("cross_entropy.forward_backward rows=9 cols=30 type=f16");
+  static_cast<std::int64_t*>(instance.call().operands[1].data)[4] = -3;
+  Device device = gpu();
+  std::vector<Buffer> buffers;
+  const Call there = moved(device, instance.call(), buffers);
+  ASSERT_TRUE(run(device, there).ok());
+  ASSERT_TRUE(run(device, there).ok());
+  const Status status = device.wait();
+  EXPECT_EQ(status.code(), Code::invalid);
+  EXPECT_NE(status.message().find("labels[4] = -3; it must be in [0, 30)"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("1 more calls failed"), std::string::npos) << status.message();
+  EXPECT_TRUE(device.wait().ok());
+  Outcome outcome;
+  EXPECT_EQ(run(device, there, &outcome).code(), Code::invalid);
+  EXPECT_TRUE(device.wait().ok());
+
+  ASSERT_TRUE(run(device, there).ok());
+  buffers.clear();
+  ASSERT_TRUE(device.trim().ok());
+  EXPECT_NE(device.wait().message().find("position 4 was refused; its memory is gone"), std::string::npos);
+}
+
+TEST_F(GpuMachineTest, ManyQueuedCallsLoseNoAnswer) {
+  const Instance instance = made("cross_entropy.forward_backward rows=2 cols=3 type=f16");
+  Device device = gpu();
+  std::vector<Buffer> buffers;
+  const Call there = moved(device, instance.call(), buffers);
+  const std::int64_t bad[] = {0, 9};
+  ASSERT_TRUE(device.copy_in(there.operands[1].data, bad, sizeof(bad)).ok());
+  ASSERT_TRUE(run(device, there).ok());
+  const std::int64_t good[] = {0, 1};
+  ASSERT_TRUE(device.copy_in(there.operands[1].data, good, sizeof(good)).ok());
+  for (int i = 0; i < 3000; ++i) ASSERT_TRUE(run(device, there).ok());
+  const Status status = device.wait();
+  EXPECT_EQ(status.code(), Code::invalid) << status.message();
+  EXPECT_EQ(status.message().find("more calls"), std::string::npos) << status.message();
+}
+
+TEST_F(GpuMachineTest, CallsFromSeveralThreadsDoNotMixUp) {
+  const char* line = "softmax.forward rows=50 cols=300 type=f16";
+  const Instance expected = made(line);
+  Call here = expected.call();
+  ASSERT_TRUE(open("reference").value().run(here).ok());
+  Device device = gpu();
+  ASSERT_TRUE(run(device, made(line).call()).ok());
+  std::vector<std::thread> crew;
+  for (int t = 0; t < 4; ++t)
+    crew.emplace_back([&, t] {
+      const Instance found = made(line);
+      std::vector<Buffer> buffers;
+      const Call on_device = moved(device, found.call(), buffers);
+      for (int i = 0; i < 20; ++i) {
+        Call call = t % 2 == 0 ? found.call() : on_device;
+        EXPECT_TRUE(device.run(call).ok());
+      }
+      EXPECT_TRUE(device.wait().ok());
+      EXPECT_EQ(t % 2 == 0 ? bytes_of(found.call().operands[1]) : fetched(device, on_device.operands[1]),
+                bytes_of(here.operands[1]));
+    });
+  for (std::thread& thread : crew) thread.join();
+}
+
+TEST_F(GpuMachineTest, MemoryOfAnotherDeviceIsRefused) {
+  const Instance instance = made("softmax.forward rows=2 cols=8 type=f16");
+  Device device = gpu(), other = gpu(1);
+  std::vector<Buffer> buffers;
+  const Call there = moved(other, instance.call(), buffers);
+  const Status status = run(device, there);
+  EXPECT_EQ(status.code(), Code::invalid);
+  EXPECT_NE(status.message().find("x lies in the memory of cuda:1; the call runs on cuda:0"), std::string::npos)
+      << status.message();
+  EXPECT_EQ(device.copy_out(&buffers, buffers[0].data(), 8).code(), Code::invalid);
+}
+
+TEST_F(GpuMachineTest, AnOperandPastTheEndOfItsMemoryIsRefused) {
+  Device device = gpu();
+  const Buffer buffer = device.allocate(65536).value();
+  auto* y = static_cast<f16*>(buffer.data());
+  const f16* x = y + (65536 - 512) / 2;
+  const Status status = run(device, bind(SoftmaxForward{.x = matrix(x, 2000, 8), .y = matrix(y, 2000, 8)}));
+  EXPECT_EQ(status.code(), Code::invalid);
+  EXPECT_NE(status.message().find("x takes 32000 bytes, but its memory on cuda:0 ends after 512"), std::string::npos)
+      << status.message();
+}
+
+TEST_F(GpuMachineTest, AListsTableIsCopiedOnce) {
+  const Instance instance = made("adamw.step n=5+0+300+1+7000 t=3 type=f16 skip_nonfinite=1");
+  Device device = gpu();
+  std::vector<Buffer> buffers;
+  Call there = moved(device, instance.call(), buffers);
+  Call here = instance.call();
+  const int t = there.contract->option_index("t");
+  for (int step = 3; step < 6; ++step) {
+    there.options[static_cast<std::size_t>(t)] = here.options[static_cast<std::size_t>(t)] = option_integer(step);
+    const auto before = fake().counts();
+    Outcome outcome;
+    ASSERT_TRUE(run(device, there, &outcome).ok());
+    EXPECT_FALSE(outcome.skipped);
+    Call again = here;
+    ASSERT_TRUE(open("reference").value().run(again).ok());
+    if (step > 3) {
+      EXPECT_EQ(fake().counts().copies_in, before.copies_in);
+      EXPECT_EQ(fake().counts().modules, before.modules);
+    }
+  }
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(fetched(device, there.list[4][i]), bytes_of(here.list[4][i])) << i;
+  const std::uint16_t infinite = 0x7c00;
+  ASSERT_TRUE(device.copy_in(static_cast<std::byte*>(there.list[2][3].data) + 20, &infinite, 2).ok());
+  Outcome outcome;
+  ASSERT_TRUE(run(device, there, &outcome).ok());
+  EXPECT_TRUE(outcome.skipped);
+  EXPECT_EQ(outcome.skipped_tensor, 2);
+  EXPECT_EQ(outcome.skipped_position, 10);
+  EXPECT_TRUE(run(device, there).ok());
+  EXPECT_TRUE(device.wait().ok());
+}
+
+TEST_F(GpuMachineTest, ListsOnTheHostAreCopiedInAndOut) {
+  const char* line = "adamw.step n=5+300+7001 t=3 type=f16 master=yes";
+  const Instance expected = made(line), found = made(line);
+  Call here = expected.call();
+  ASSERT_TRUE(open("reference").value().run(here).ok());
+  Device device = gpu();
+  const Status status = run(device, found.call());
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (std::size_t t = 0; t < 3; ++t)
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(bytes_of(here.list[t][i]), bytes_of(found.call().list[t][i]));
+  EXPECT_LT(device.memory()->in_use, 100000);  // the table, and the ring of flags
+}
+
+TEST_F(GpuMachineTest, RunningOutOfMemoryIsSaidAndChangesNothing) {
+  const Instance instance = made("softmax.forward rows=300 cols=4096 type=f16");
+  const Call call = instance.call();
+  const auto y = bytes_of(call.operands[1]);
+  Device device = gpu();
+  fake().memory(3 << 20);
+  const Status status = run(device, call);
+  fake().memory(std::size_t{512} << 20);
+  EXPECT_EQ(status.code(), Code::unavailable);
+  EXPECT_NE(status.message().find("out of memory"), std::string::npos) << status.message();
+  EXPECT_EQ(bytes_of(call.operands[1]), y);
+  EXPECT_EQ(device.memory()->in_use, 0);
+  EXPECT_TRUE(run(device, call).ok());
+}
+
+TEST_F(GpuMachineTest, CopiesAreCheckedAndMarksTell) {
+  Device device = gpu();
+  Buffer buffer = device.allocate(1 << 20).value(), pinned = device.allocate_pinned(1 << 20).value();
+  std::vector<std::byte> host(1 << 20, std::byte{3});
+  EXPECT_EQ(device.allocate(-1).status().code(), Code::invalid);
+  EXPECT_EQ(device.copy_in(nullptr, host.data(), 5).code(), Code::invalid);
+  EXPECT_EQ(device.copy_in(host.data(), host.data(), 5).code(), Code::invalid);
+  EXPECT_EQ(device.copy_out(buffer.data(), buffer.data(), 5).code(), Code::invalid);
+  EXPECT_EQ(device.copy_in(buffer.data(), host.data(), (1 << 20) + 1).code(), Code::invalid);
+  EXPECT_TRUE(device.copy_in(nullptr, nullptr, 0).ok());
+  const Mark begin = device.mark().value();
+  ASSERT_TRUE(device.copy_in(buffer.data(), host.data(), 1 << 20).ok());
+  std::memset(host.data(), 0, host.size());
+  ASSERT_TRUE(device.copy_out(pinned.data(), buffer.data(), 1 << 20).ok());
+  const Mark end = device.mark().value();
+  EXPECT_GE(device.seconds_between(begin, end).value(), 0);
+  EXPECT_EQ(static_cast<std::byte*>(pinned.data())[12345], std::byte{3});
+  EXPECT_EQ(device.memory()->in_use, 1 << 20);
+  Buffer taken = std::move(buffer);
+  taken.reset();
+  EXPECT_EQ(device.memory()->in_use, 0);
+  EXPECT_EQ(device.memory()->cached, 1 << 20);
+  ASSERT_TRUE(device.trim().ok());
+  EXPECT_EQ(device.memory()->cached, 0);
+}
+
+TEST(DeviceMemoryTest, HostDevicesWorkInTheHostsMemory) {
+  for (const char* name : {"cpu", "reference"}) {
+    Device device = open(name).value();
+    Buffer buffer = device.allocate(1000).value();
+    const int given = 42;
+    int found = 0;
+    ASSERT_TRUE(device.copy_in(buffer.data(), &given, sizeof(given)).ok());
+    ASSERT_TRUE(device.copy_out(&found, buffer.data(), sizeof(found)).ok());
+    EXPECT_EQ(found, 42);
+    EXPECT_EQ(device.memory()->in_use, 1000);
+    buffer.reset();
+    EXPECT_EQ(device.memory()->in_use, 0);
+    EXPECT_TRUE(device.wait().ok());
+    EXPECT_TRUE(device.trim().ok());
+    const Mark a = device.mark().value(), b = device.mark().value();
+    EXPECT_GE(device.seconds_between(a, b).value(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace tokitai::gpu

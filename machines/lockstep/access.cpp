@@ -1,0 +1,265 @@
+// Every access of a kernel: bounds, alignment, rights, then who touched the same bytes.
+#include <algorithm>
+#include <cstring>
+
+#include "machines/lockstep/state.h"
+#include "machines/lockstep/words.h"
+
+namespace tokitai::lockstep {
+namespace {
+
+enum class Sort { read, constant, fresh, write, atomic };
+constexpr bool reads_only(Sort sort) { return sort == Sort::read || sort == Sort::constant || sort == Sort::fresh; }
+constexpr const char* does(Sort sort) {
+  return reads_only(sort) ? "reads" : sort == Sort::write ? "writes" : "adds to or lowers";
+}
+
+void count_access() {
+  if (--state->countdown <= 0) [[unlikely]]
+    state->look_up();
+}
+
+// The stamp of `touched` and the current thread together. Of threads of several blocks the first one's time is
+// kept: a later one would be held against the barriers of blocks that were done before.
+Stamp together(Stamp touched, Stamp mine) {
+  const auto circle = std::max(circle_of(touched), state->circle_with(touched));
+  const std::uint32_t time = time_of(circle == Circle::grid ? touched : mine);
+  return make_stamp(time, thread_of(mine)) | static_cast<Stamp>(circle);
+}
+
+// Whether a set of readers, all of this moment, holds the current thread's circle already: many threads read what
+// one wrote.
+bool joined(Stamp readers, Stamp mine) {
+  return time_of(readers) == time_of(mine) && (readers & kAtomic) == 0 && circle_of(readers) >= Circle::block &&
+         (circle_of(readers) == Circle::grid || state->circle_with(readers) <= Circle::block);
+}
+
+// Passes the cells of one access; `initialised_from` is the time from which a write counts. Neighbours mostly carry
+// the same stamps, so a cell like the one before costs two comparisons.
+template <Sort sort, class Where>
+void pass(Cell* cell, int count, std::uint32_t settled, std::uint32_t initialised_from, Where where) {
+  State& s = *state;
+  const Stamp mine = s.stamp();
+  Stamp seen_write = 0, seen_read = 0, next = mine;
+  bool first = true, told = false;
+  const auto harmless = [&](Stamp touched) {
+    return time_of(touched) < settled || same_thread(touched, mine) || s.ordered(touched);
+  };
+  for (; count > 0; --count, ++cell) {
+    const Stamp write = cell->write, read = cell->read;
+    if (first || write != seen_write || read != seen_read) {
+      first = false;
+      seen_write = write;
+      seen_read = read;
+      if (sort != Sort::write && time_of(write) < initialised_from && !told) {
+        told = true;
+        found(Finding::uninitialised, where(), "is read, but nothing wrote it");
+      }
+      const bool both_atomic = (sort == Sort::atomic || sort == Sort::fresh) && (write & kAtomic) != 0;
+      const bool write_harmless = harmless(write);
+      if (!both_atomic && !write_harmless && !told) {
+        told = true;
+        found_race(where(), does(sort), write, (write & kAtomic) != 0 ? "changed atomically" : "wrote");
+      }
+      if constexpr (sort == Sort::constant)
+        if (time_of(write) >= s.launch_start && !told) {
+          told = true;
+          found_race(where(), "reads as constant", write, "wrote");
+        }
+      if constexpr (reads_only(sort)) {
+        const Stamp kept = time_of(read) >= s.launch_start ? read & kConstant : 0;
+        if (sort == Sort::read && joined(read, mine))
+          next = read;
+        else if (harmless(read))
+          next = mine | kept | (sort == Sort::fresh ? kAtomic : 0);
+        else if (sort == Sort::fresh && (read & kAtomic) == 0)
+          next = read;  // a plain reader matters more: it races with atomics too
+        else if (sort != Sort::fresh && (read & kAtomic) != 0)
+          next = mine | kept;
+        else
+          next = together(read, mine) | kept | (read & kAtomic);
+        if (sort == Sort::constant) next |= kConstant;
+      } else {
+        const bool constant = (read & kConstant) != 0 && time_of(read) >= s.launch_start;
+        const bool fresh = sort == Sort::atomic && (read & kAtomic) != 0;
+        if ((constant || (!fresh && !harmless(read))) && !told) {
+          told = true;
+          found_race(where(), does(sort), read, constant ? "read as constant" : "read");
+        }
+        next = mine;
+        if (sort == Sort::atomic) next = (both_atomic && !write_harmless ? together(write, mine) : mine) | kAtomic;
+      }
+    }
+    if constexpr (reads_only(sort)) {
+      if (read != next) cell->read = next;
+    } else {
+      cell->write = next;
+      cell->read = 0;
+    }
+  }
+}
+
+template <Sort sort> void* global(Allocation* range, std::uintptr_t at, int bytes, int align) {
+  // A spinning thread is no progress: it must not put off the end of a launch in which nobody can go on.
+  if (sort != Sort::fresh) count_access();
+  const std::int64_t offset = range == nullptr ? -1 : range->locate(at, static_cast<std::uint64_t>(bytes));
+  if (offset < 0) [[unlikely]] {
+    if (range == nullptr)
+      found(Finding::out_of_bounds, "an address", std::string("of no operand: ") + does(sort) + " it");
+    else
+      found(Finding::out_of_bounds, place(*range, static_cast<std::int64_t>(at - range->base)),
+            std::string("lies outside: ") + does(sort) + " " + std::to_string(bytes) + " bytes there");
+    return nullptr;
+  }
+  if ((at & static_cast<std::uintptr_t>(align - 1)) != 0) [[unlikely]] {
+    found(Finding::misaligned, place(*range, offset), "is no multiple of " + std::to_string(align));
+    return nullptr;
+  }
+  State& s = *state;
+  if constexpr (!reads_only(sort)) {
+    ++s.progress;
+    if (!range->writable) [[unlikely]] {
+      found(Finding::read_only, place(*range, offset), "is written");
+      return nullptr;
+    }
+  }
+  if (range->cells)
+    pass<sort>(range->cells.get() + offset / 2, bytes / 2, s.thread->block->settled_global, range->initialised ? 0 : 1,
+               [&] { return place(*range, offset); });
+  return range->data + offset;
+}
+
+std::string shared_place(std::int64_t at, const Block& block) {
+  std::string text = "shared memory byte " + std::to_string(at);
+  if (&block != state->thread->block) text += " of block " + std::to_string(block.index);
+  return text;
+}
+
+// Null, or where the access lies; nothing is marked yet.
+void* locate_shared(Block& block, std::int64_t at, int bytes, int align) {
+  if (at < 0 || at + bytes > state->launch->shared_bytes) [[unlikely]] {
+    found(Finding::out_of_bounds, shared_place(at, block),
+          "lies outside: there are " + std::to_string(state->launch->shared_bytes));
+    return nullptr;
+  }
+  if ((at & (align - 1)) != 0) [[unlikely]] {
+    found(Finding::misaligned, shared_place(at, block), "is no multiple of " + std::to_string(align));
+    return nullptr;
+  }
+  return block.shared.get() + at;
+}
+
+template <Sort sort> void* shared(Block& block, std::int64_t at, int bytes, int align) {
+  count_access();
+  void* there = locate_shared(block, at, bytes, align);
+  if (there == nullptr) return nullptr;
+  if constexpr (sort == Sort::write) ++state->progress;
+  pass<sort>(block.cells.get() + at / 2, bytes / 2, state->thread->block->settled_shared, block.start,
+             [&] { return shared_place(at, block); });
+  return there;
+}
+
+}  // namespace
+
+Allocation* find(const void* p) { return state->memory->find(p); }
+
+const void* read_global(Allocation* range, std::uintptr_t at, int bytes, int align) {
+  return global<Sort::read>(range, at, bytes, align);
+}
+const void* read_constant(Allocation* range, std::uintptr_t at, int bytes, int align) {
+  return global<Sort::constant>(range, at, bytes, align);
+}
+void* write_global(Allocation* range, std::uintptr_t at, int bytes, int align) {
+  return global<Sort::write>(range, at, bytes, align);
+}
+const void* read_shared(std::int64_t at, int bytes, int align) {
+  return shared<Sort::read>(*state->thread->block, at, bytes, align);
+}
+void* write_shared(std::int64_t at, int bytes, int align) {
+  return shared<Sort::write>(*state->thread->block, at, bytes, align);
+}
+
+void* write_cluster(std::int64_t at, int rank, int bytes, int align) {
+  State& s = *state;
+  Block& mine = *s.thread->block;
+  if (rank < 0 || rank >= s.launch->cluster) {
+    found(Finding::out_of_bounds, "rank " + std::to_string(rank),
+          "lies outside the cluster of " + std::to_string(s.launch->cluster));
+    return nullptr;
+  }
+  Block& block = (&mine)[rank - mine.index % s.launch->cluster];
+  if (&block != &mine && block.ended == s.launch->block) {
+    found(Finding::out_of_bounds, shared_place(at, block), "is written, but that block has ended");
+    return nullptr;
+  }
+  if (&block != &mine && !mine.cluster->met)
+    found(Finding::race, shared_place(at, block),
+          "is written before any cluster_barrier: that block may not have started");
+  return shared<Sort::write>(block, at, bytes, align);
+}
+
+// --- Atomic operations.
+std::uint32_t atomic_add(Allocation* range, std::uintptr_t at, std::uint32_t v) {
+  auto* p = static_cast<std::uint32_t*>(global<Sort::atomic>(range, at, 4, 4));
+  if (p == nullptr) return 0;
+  announce(at);
+  const std::uint32_t before = *p;
+  *p = before + v;
+  return before;
+}
+void atomic_min(Allocation* range, std::uintptr_t at, std::uint64_t v) {
+  auto* p = static_cast<std::uint64_t*>(global<Sort::atomic>(range, at, 8, 8));
+  if (p != nullptr) *p = std::min(*p, v);
+}
+std::uint32_t load_fresh(Allocation* range, std::uintptr_t at) {
+  State& s = *state;
+  s.rest();  // others may be what it waits for
+  const auto* p = static_cast<const std::uint32_t*>(global<Sort::fresh>(range, at, 4, 4));
+  if (p == nullptr) return 0;
+  s.counters.acquire(at, s.thread->known);
+  s.thread->block->acquired |= !s.thread->known.empty();
+  return *p;
+}
+
+// --- Asynchronous copies: nothing moves before the wait that covers it.
+void copy_async(std::int64_t to, Allocation* range, std::uintptr_t from, int bytes) {
+  State& s = *state;
+  Block& block = *s.thread->block;
+  count_access();
+  if (locate_shared(block, to, bytes, bytes) == nullptr) return;
+  // What was there must be done with now, not only when the copy lands.
+  Cell probe[8];
+  std::copy_n(block.cells.get() + to / 2, bytes / 2, probe);
+  pass<Sort::write>(probe, bytes / 2, block.settled_shared, block.start, [&] { return shared_place(to, block); });
+  s.thread->copies.push_back({to, range, from, bytes, s.thread->commits, s.tick()});
+}
+void copy_commit() { ++state->thread->commits; }
+
+void copy_wait(int pending) {
+  State& s = *state;
+  Block& block = *s.thread->block;
+  auto& copies = s.thread->copies;
+  std::size_t done = 0;
+  for (; done < copies.size() && copies[done].group < s.thread->commits - pending; ++done) {
+    const Copy copy = copies[done];
+    const void* from = global<Sort::read>(copy.range, copy.from, copy.bytes, copy.bytes);
+    Cell* cells = block.cells.get() + copy.to / 2;
+    for (int i = 0; i < copy.bytes / 2; ++i) {
+      const Stamp last = time_of(cells[i].read) >= copy.sent ? cells[i].read : cells[i].write;
+      if (time_of(last) < copy.sent) continue;
+      found_race(shared_place(copy.to, block), "copies asynchronously to", last, "touched before the copy landed");
+      break;
+    }
+    const Stamp mine = s.stamp();
+    std::fill_n(cells, copy.bytes / 2, Cell{mine, 0});
+    ++s.progress;
+    unsigned char* to = block.shared.get() + copy.to;
+    if (from != nullptr)
+      std::memcpy(to, from, static_cast<std::size_t>(copy.bytes));
+    else
+      std::memset(to, 0, static_cast<std::size_t>(copy.bytes));
+  }
+  copies.erase(copies.begin(), copies.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+}  // namespace tokitai::lockstep

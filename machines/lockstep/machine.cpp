@@ -1,0 +1,191 @@
+#include "machines/lockstep/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <stdexcept>
+
+#include "machines/lockstep/engine.h"
+#include "machines/lockstep/library.h"
+#include "runtime/kernel_table.h"
+
+namespace tokitai::lockstep {
+namespace {
+
+// A small device: every loop over more work than it holds at once is taken.
+constexpr int kMultiprocessors = 2, kResident = 2;
+constexpr std::int64_t kFewAccesses = 300000;  // up to here every schedule is tried
+
+std::int64_t span_of(const View& v) {
+  const std::int64_t elements = v.rank == 2 ? (v.rows() - 1) * v.row_stride + v.cols() : v.rows();
+  return elements * static_cast<std::int64_t>(size_of(v.type));
+}
+
+// The operands of a call as the engine sees them, and what the written ones held.
+class CheckedOperands {
+ public:
+  explicit CheckedOperands(const Call& call) {
+    const Contract& contract = *call.contract;
+    for (const Operands& set : call.list.empty() ? std::vector<Operands>{call.operands} : call.list)
+      for (std::size_t i = 0; i < contract.operands.size(); ++i) {
+        const OperandSpec& spec = contract.operands[i];
+        const View& view = set[i];
+        if (!view.present() || view.elements() == 0) continue;
+        const bool read = spec.role != Role::out || (!spec.read_when.empty() && call.option_set(spec.read_when));
+        const auto bytes = static_cast<std::int64_t>(size_of(view.type));
+        ranges_.push_back({view.data, view.rank == 2 ? view.rows() : 1,
+                           (view.rank == 2 ? view.cols() : view.rows()) * bytes, view.row_stride * bytes, read,
+                           spec.role != Role::in, std::string(spec.name)});
+        if (spec.role != Role::in) written_.push_back({view, copy_of(view)});
+      }
+  }
+  void add_to(Memory& memory) const {
+    for (const Range& range : ranges_) memory.add(range);
+  }
+  void restore() const {
+    for (const Written& w : written_) std::memcpy(w.view.data, w.before.data(), w.before.size());
+  }
+  std::vector<std::vector<std::byte>> results() const {
+    std::vector<std::vector<std::byte>> all;
+    for (const Written& w : written_) all.push_back(copy_of(w.view));
+    return all;
+  }
+
+ private:
+  struct Written {
+    View view;
+    std::vector<std::byte> before;
+  };
+  static std::vector<std::byte> copy_of(const View& view) {
+    const auto* p = static_cast<const std::byte*>(view.data);
+    return {p, p + span_of(view)};
+  }
+  std::vector<Range> ranges_;
+  std::vector<Written> written_;
+};
+
+class LockstepMachine final : public Machine {
+ public:
+  LockstepMachine(const compiler::Target& target, int plan) : machinery_{target, kMultiprocessors, plan} {}
+
+  Status run(const Call& call, Outcome& outcome) override {
+    const std::lock_guard lock(mutex_);
+    auto program = device::plan(call, machinery_);
+    if (!program.ok()) return program.status();
+    std::vector<Kernel> kernels;
+    for (const device::Launch& launch : program->launches) {
+      auto kernel = library_.get(launch, call.contract->name);
+      if (!kernel.ok()) return kernel.status();
+      kernels.push_back(kernel.value());
+    }
+    try {
+      return run_schedules(call, program.value(), kernels, outcome);
+    } catch (const std::invalid_argument& error) {
+      return {Code::internal, fmt::format("{}: lockstep: {}", call.contract->name, error.what())};
+    }
+  }
+  std::string description() const override {
+    return fmt::format("the GPU text on the CPU, warps of {}: races, bounds, barriers checked", machinery_.target.warp);
+  }
+
+ private:
+  Status run_schedules(const Call& call, const device::Program& program, const std::vector<Kernel>& kernels,
+                       Outcome& outcome);
+  Status run_once(const Call& call, const device::Program& program, const std::vector<Kernel>& kernels,
+                  const CheckedOperands& operands, Schedule schedule, std::uint64_t& flag, std::int64_t& accesses);
+
+  const device::Machinery machinery_;
+  std::mutex mutex_;
+  Library library_;
+};
+
+int grid_of(const device::Launch& launch) {
+  std::int64_t blocks = launch.work;
+  if (launch.persistent) {
+    blocks = std::min<std::int64_t>(blocks, std::int64_t{kMultiprocessors} * kResident * launch.cluster);
+    blocks = std::max<std::int64_t>(blocks / launch.cluster, 1) * launch.cluster;
+  }
+  return static_cast<int>(blocks);
+}
+
+Status LockstepMachine::run_once(const Call& call, const device::Program& program, const std::vector<Kernel>& kernels,
+                                 const CheckedOperands& operands, Schedule schedule, std::uint64_t& flag,
+                                 std::int64_t& accesses) {
+  std::vector<std::uint64_t> workspace(static_cast<std::size_t>(program.workspace_bytes / 8 + 2));
+  std::uint32_t counter[2] = {0, 0};
+  flag = device::kUnflagged;
+  device::Arguments arguments = program.arguments;
+  arguments.workspace = workspace.data();
+  arguments.flag = &flag;
+  arguments.counter = counter;
+  arguments.tensors = program.tensors.data();
+  Memory memory;
+  operands.add_to(memory);
+  const auto bytes = static_cast<std::int64_t>(program.tensors.size() * sizeof(device::Tensor));
+  memory.add({const_cast<device::Tensor*>(program.tensors.data()), 1, bytes, bytes, true, false, "tensor table"});
+  memory.add({workspace.data(), 1, program.workspace_bytes, program.workspace_bytes, false, true, "workspace"});
+  memory.add({&flag, 1, 8, 8, true, true, "flag"});
+  memory.add({counter, 1, 4, 4, true, true, "counter"});
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const device::Launch& launch = program.launches[i];
+    const Kernel kernel = kernels[i];
+    const Report report = lockstep::run({.name = launch.kernel,
+                                         .grid = grid_of(launch),
+                                         .block = launch.block,
+                                         .cluster = launch.cluster,
+                                         .cooperative = launch.cooperative,
+                                         .shared_bytes = launch.shared_bytes,
+                                         .warp = machinery_.target.warp},
+                                        memory, schedule, 1 + i, [&] { kernel(arguments); });
+    accesses += report.accesses;
+    if (!report.clean())
+      return {Code::check_failed, fmt::format("{}: lockstep: {} ({} findings; {})", call.contract->name,
+                                              report.findings.front().text, report.count, launch.plan)};
+  }
+  return {};
+}
+
+Status LockstepMachine::run_schedules(const Call& call, const device::Program& program,
+                                      const std::vector<Kernel>& kernels, Outcome& outcome) {
+  const CheckedOperands operands(call);
+  std::vector<std::vector<std::byte>> first;
+  std::int64_t accesses = 0;
+  std::uint64_t flag = device::kUnflagged;
+  for (Schedule schedule : {Schedule::ascending, Schedule::random, Schedule::descending, Schedule::preempt}) {
+    const bool again = !first.empty();
+    if (again && accesses > kFewAccesses && schedule != Schedule::random) break;
+    if (again) operands.restore();
+    std::uint64_t now = 0;
+    if (Status s = run_once(call, program, kernels, operands, schedule, now, accesses); !s.ok()) {
+      operands.restore();
+      return s;
+    }
+    auto results = operands.results();
+    if (again && (results != first || now != flag)) {
+      operands.restore();
+      return {Code::check_failed, fmt::format("{}: lockstep: the result depends on the order in which threads run",
+                                              call.contract->name)};
+    }
+    first = std::move(results);
+    flag = now;
+  }
+  if (flag == device::kUnflagged) return {};
+  return status_of(call, device::answer_of(program.pattern, flag), outcome);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const DeviceOptions& options) {
+  if (options.plan < 0 || options.plan >= device::kVariants)
+    return Status::invalid(fmt::format("plan = {}; it must be in [0, {})", options.plan, device::kVariants));
+  constexpr compiler::Target kNarrow{"lockstep", compiler::Vendor::host, 32, 227 * 1024, true};
+  constexpr compiler::Target kWide{"lockstep:64", compiler::Vendor::host, 64, 64 * 1024, false};
+  if (name != kNarrow.name && name != kWide.name)
+    return Status::invalid(fmt::format("no device '{}'; there are lockstep and lockstep:64", name));
+  return std::shared_ptr<Machine>(
+      std::make_shared<LockstepMachine>(name == kNarrow.name ? kNarrow : kWide, options.plan));
+}
+
+}  // namespace tokitai::lockstep

@@ -1,0 +1,13 @@
+// The devices lockstep and lockstep:64: every kernel of a call, as a GPU would run it, on checked fibers.
+#pragma once
+#include <memory>
+#include <string_view>
+
+#include "tokitai/device.h"
+
+namespace tokitai::lockstep {
+
+// "lockstep": warps of 32, clusters and shared memory as on NVIDIA. "lockstep:64": warps of 64 and what AMD has.
+Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const DeviceOptions& options);
+
+}  // namespace tokitai::lockstep

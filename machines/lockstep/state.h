@@ -1,0 +1,129 @@
+// A launch in progress: its threads, groups of 32, blocks and clusters, and the one thread that runs now.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "machines/lockstep/engine.h"
+#include "machines/lockstep/fibers.h"
+#include "machines/lockstep/release.h"
+#include "machines/lockstep/stamp.h"
+
+namespace tokitai::lockstep {
+
+// Where a thread is.
+enum class At { running, barrier, cluster_barrier, warp_barrier, shuffle, shuffle_xor, shuffle_up, ballot, ended };
+const char* name_of(At at);
+
+struct Copy {  // asynchronous, on its way to shared memory
+  std::int64_t to;
+  Allocation* range;
+  std::uintptr_t from;
+  int bytes;
+  int group;           // which copy_commit covers it
+  std::uint32_t sent;  // time
+};
+
+struct Block;
+struct Group;
+
+struct Thread {
+  std::uint32_t id = 0;  // in the launch
+  int index = 0;         // in the block
+  At at = At::ended;
+  Block* block = nullptr;
+  Group* group = nullptr;
+  Fiber fiber;
+  std::vector<Copy> copies;
+  int commits = 0;
+  // Its last fence: when, and what of the block and of the group of 32 a barrier had ordered before it.
+  std::uint32_t fenced = 0, fenced_block = 0, fenced_group = 0;
+  Known known, fenced_known;
+  Known pending;  // seen by an addition; known after the next fence
+};
+
+struct Group {
+  At at = At::running;  // what its waiting threads wait for
+  int arrived = 0;
+  std::uint32_t slot[2][32] = {};  // two turns: one may still be read while the next is filled
+  std::uint32_t turn = 0;
+  std::uint32_t barrier = 0;  // time of its last barrier
+};
+
+struct Cluster {
+  int arrived = 0;
+  std::uint32_t barrier = 0;  // time of its last barrier
+  bool met = false;           // at one barrier at least: before it a block of the cluster may not have started
+};
+
+struct Warp {
+  std::uint64_t ready = 0;
+  std::uint64_t resting = 0;  // ready, but not before the next round
+};
+
+struct Block {
+  int index = 0;
+  std::uint32_t first_id = 0;  // of its threads
+  Cluster* cluster = nullptr;
+  std::vector<Thread> threads;
+  std::vector<Group> groups;
+  std::vector<Warp> warps;
+  int arrived = 0, ended = 0;
+  std::uint32_t start = 0;
+  std::uint32_t barrier = 0;  // time of its last barrier
+  // Any access before these times is ordered before any of this block's: the test that nearly all accesses pass.
+  std::uint32_t settled_shared = 0, settled_global = 0;
+  std::unique_ptr<unsigned char[]> shared;
+  Cells cells;
+  bool fenced = false, acquired = false;  // by a thread since the last barrier
+  std::uint32_t everyone = 0;             // accesses before it were fenced by a thread that a barrier then joined
+  std::shared_ptr<const Sealed> sealed;
+  Known known, pending;
+};
+
+struct State {
+  const Launch* launch = nullptr;
+  Memory* memory = nullptr;
+  Report* report = nullptr;
+  Schedule schedule = Schedule::ascending;
+  const std::function<void()>* kernel = nullptr;
+
+  Thread* thread = nullptr;    // that runs now
+  std::int64_t countdown = 0;  // accesses until the engine looks up
+  std::int64_t countdown_from = 0;
+  std::uint32_t now = 0;  // time
+  std::uint32_t launch_start = 0;
+  std::int64_t progress = 0;  // anything but waiting
+  bool stop = false;
+
+  std::vector<Block> live;
+  std::vector<Cluster> clusters;
+  Counters counters;
+  std::uint64_t random = 0;
+
+  std::uint64_t next_random();
+  Stamp stamp() const { return make_stamp(now, thread->id); }
+  std::uint32_t tick() { return ++now; }
+  bool ordered(Stamp earlier) const;      // before what the current thread does now
+  Circle circle_with(Stamp other) const;  // the smallest one that holds both
+  void wait(At at);                       // the current thread suspends until woken
+  void rest();                            // the current thread lets others run
+  void look_up();                         // every `countdown` accesses
+  void wake(Thread& thread);
+  void rewind_countdown();
+};
+
+// The launch this OS thread is in. Fibers never move between OS threads.
+extern thread_local State* state __attribute__((tls_model("initial-exec")));
+
+// An addition of the current thread to a counter: what it tells, and what it learns (order.cpp).
+void announce(std::uintptr_t counter);
+
+// --- Findings (report.cpp). They name the current thread.
+std::string place(const Allocation& range, std::int64_t offset);
+void found(Finding::Kind kind, const std::string& where, const std::string& what);
+void found_race(const std::string& where, const char* does, Stamp other, const char* did);
+void found_stall(bool idle);  // nobody can go on
+
+}  // namespace tokitai::lockstep

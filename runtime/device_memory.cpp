@@ -1,0 +1,125 @@
+// Memory on devices: the public calls, and what machines that work in the host's memory make of them.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "contract/contract.h"
+#include "tokitai/device.h"
+
+namespace tokitai {
+namespace {
+
+constexpr std::int64_t kAlignment = 256;
+
+Status check_copy(const void* to, const void* from, std::int64_t bytes) {
+  if (bytes < 0) return Status::invalid(fmt::format("a copy of {} bytes; it must not be negative", bytes));
+  if (bytes > 0 && (to == nullptr || from == nullptr))
+    return Status::invalid(fmt::format("a copy of {} bytes {} a null pointer", bytes, to == nullptr ? "to" : "from"));
+  return {};
+}
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  if (this == &other) return *this;
+  reset();
+  machine_ = std::move(other.machine_);
+  data_ = std::exchange(other.data_, nullptr);
+  bytes_ = std::exchange(other.bytes_, 0);
+  pinned_ = other.pinned_;
+  return *this;
+}
+
+void Buffer::reset() {
+  if (data_ != nullptr && pinned_) machine_->release_pinned(data_, bytes_);
+  if (data_ != nullptr && !pinned_) machine_->release(data_, bytes_);
+  machine_.reset();
+  data_ = nullptr;
+  bytes_ = 0;
+}
+
+Result<Buffer> Device::allocate(std::int64_t bytes) {
+  if (bytes < 0) return Status::invalid(fmt::format("a buffer of {} bytes; it must not be negative", bytes));
+  auto memory = machine_->allocate(bytes);
+  if (!memory.ok()) return memory.status();
+  return Buffer(machine_, memory.value(), bytes, false);
+}
+Result<Buffer> Device::allocate_pinned(std::int64_t bytes) {
+  if (bytes < 0) return Status::invalid(fmt::format("a buffer of {} bytes; it must not be negative", bytes));
+  auto memory = machine_->allocate_pinned(bytes);
+  if (!memory.ok()) return memory.status();
+  return Buffer(machine_, memory.value(), bytes, true);
+}
+Status Device::copy_in(void* device, const void* host, std::int64_t bytes) {
+  if (Status s = check_copy(device, host, bytes); !s.ok() || bytes == 0) return s;
+  return machine_->copy_in(device, host, bytes);
+}
+Status Device::copy_out(void* host, const void* device, std::int64_t bytes) {
+  if (Status s = check_copy(host, device, bytes); !s.ok() || bytes == 0) return s;
+  return machine_->copy_out(host, device, bytes);
+}
+Status Device::copy(void* to, const void* from, std::int64_t bytes) {
+  if (Status s = check_copy(to, from, bytes); !s.ok() || bytes == 0) return s;
+  return machine_->copy(to, from, bytes);
+}
+Status Device::wait() { return machine_->wait(); }
+Result<DeviceMemory> Device::memory() const { return machine_->memory(); }
+Status Device::trim() { return machine_->trim(); }
+Result<Mark> Device::mark() { return machine_->mark(); }
+Result<double> Device::seconds_between(const Mark& earlier, const Mark& later) {
+  if (!earlier || !later) return Status::invalid("the time between two marks, one of which was not made");
+  return machine_->seconds_between(earlier.get(), later.get());
+}
+
+Result<std::int64_t> Machine::workspace(const Call& call) const { return call.contract->workspace(call, threads()); }
+
+Status Machine::queue(const Call& call) {
+  Outcome ignored;
+  return run(call, ignored);
+}
+
+Result<void*> Machine::allocate(std::int64_t bytes) {
+  const std::int64_t rounded = (bytes / kAlignment + 1) * kAlignment;
+  void* memory = std::aligned_alloc(kAlignment, static_cast<std::size_t>(rounded));
+  if (memory == nullptr) return Status(Code::unavailable, fmt::format("out of memory: {} bytes asked", bytes));
+  host_bytes_ += bytes;
+  return memory;
+}
+void Machine::release(void* memory, std::int64_t bytes) {
+  std::free(memory);
+  host_bytes_ -= bytes;
+}
+Result<void*> Machine::allocate_pinned(std::int64_t bytes) { return Machine::allocate(bytes); }
+void Machine::release_pinned(void* memory, std::int64_t bytes) { Machine::release(memory, bytes); }
+Status Machine::copy_in(void* device, const void* host, std::int64_t bytes) {
+  return Machine::copy(device, host, bytes);
+}
+Status Machine::copy_out(void* host, const void* device, std::int64_t bytes) {
+  return Machine::copy(host, device, bytes);
+}
+Status Machine::copy(void* to, const void* from, std::int64_t bytes) {
+  std::memmove(to, from, static_cast<std::size_t>(bytes));
+  return {};
+}
+Status Machine::wait() { return {}; }
+Result<DeviceMemory> Machine::memory() {
+  const std::int64_t page = sysconf(_SC_PAGESIZE);
+  return DeviceMemory{host_bytes_, 0, page * sysconf(_SC_AVPHYS_PAGES), page * sysconf(_SC_PHYS_PAGES)};
+}
+Status Machine::trim() { return {}; }
+Result<std::shared_ptr<void>> Machine::mark() {
+  return std::shared_ptr<void>(std::make_shared<Clock::time_point>(Clock::now()));
+}
+Result<double> Machine::seconds_between(void* earlier, void* later) {
+  return std::chrono::duration<double>(*static_cast<const Clock::time_point*>(later) -
+                                       *static_cast<const Clock::time_point*>(earlier))
+      .count();
+}
+
+}  // namespace tokitai
