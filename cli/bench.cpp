@@ -1,8 +1,6 @@
 // tokitai bench: times operators beside the copy bandwidth of the same run, and beside peers.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <memory>
 #include <numeric>
 
@@ -12,6 +10,8 @@
 #include "bench/peers.h"
 #include "cli/commands.h"
 #include "cli/device_choice.h"
+#include "cli/problem_choice.h"
+#include "cli/progress_line.h"
 #include "cli/table.h"
 #include "machines/gpu/driver.h"
 
@@ -22,37 +22,19 @@ using testing::Problem;
 
 struct Arguments {
   DeviceChoice device;
-  std::vector<std::string> operators, peers, problem;
+  ProblemChoice problems;
+  std::vector<std::string> peers;
   std::string python;
   double budget = 1;
   bool json = false;
 
-  bool on_gpu() const { return gpu::names_gpu(device.device); }
+  bool on_gpu() const { return device.on_gpu(); }
 };
 
 struct Row {
   const Problem* problem;
   bench::Timing timing;
 };
-
-Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
-  std::vector<Problem> chosen;
-  for (const std::string& line : a.problem) {
-    auto parsed = testing::parse_problems(line);
-    if (!parsed.ok()) return parsed.status();
-    chosen.insert(chosen.end(), parsed->begin(), parsed->end());
-  }
-  if (!chosen.empty()) return chosen;
-  for (const std::string& name : a.operators)
-    if (auto known = operator_named(name); !known.ok()) return known.status();
-  auto all = testing::problems(a.on_gpu() ? testing::Use::bench_gpu : testing::Use::bench);
-  if (!all.ok()) return all.status();
-  for (const Problem& problem : all.value())
-    if (a.operators.empty() ||
-        std::find(a.operators.begin(), a.operators.end(), problem.contract->name) != a.operators.end())
-      chosen.push_back(problem);
-  return chosen;
-}
 
 Result<bench::Peer> timed_peer(const Arguments& a, const std::string& name, const std::vector<Problem>& problems,
                                int threads) {
@@ -62,9 +44,15 @@ Result<bench::Peer> timed_peer(const Arguments& a, const std::string& name, cons
     return bench::torch_gpu_peer(problems, device->index, a.python);
   }
   if (name == "torch") return bench::torch_peer(problems, threads, a.python);
-  if (name == "openblas" && !a.on_gpu()) return bench::openblas_peer(problems, threads);
-  return Status::invalid(
-      fmt::format("no peer '{}'; {}", name, a.on_gpu() ? "on a GPU it is torch" : "the peers are torch and openblas"));
+  return bench::openblas_peer(problems, threads);
+}
+
+Status check_peers(const Arguments& a) {
+  for (const std::string& name : a.peers)
+    if (name != "torch" && (name != "openblas" || a.on_gpu()))
+      return Status::invalid(fmt::format("no peer '{}'; {}", name,
+                                         a.on_gpu() ? "on a GPU it is torch" : "the peers are torch and openblas"));
+  return {};
 }
 
 Result<std::vector<bench::Peer>> timed_peers(const Arguments& a, const std::vector<Problem>& problems, int threads) {
@@ -174,15 +162,15 @@ Json to_json(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers
 }
 
 Status run(const Arguments& a) {
-  auto problems = chosen_problems(a);
+  if (a.device.device.starts_with("lockstep"))
+    return Status::invalid("lockstep checks what a GPU would do, on the CPU; its times say nothing");
+  if (Status s = check_peers(a); !s.ok()) return s;
+  auto problems = a.problems.chosen({a.on_gpu() ? testing::Use::bench_gpu : testing::Use::bench});
   if (!problems.ok()) return problems.status();
   auto device = a.device.open();
   if (!device.ok()) return device.status();
-  const bool terminal = isatty(STDERR_FILENO) != 0;
-  const auto say = [&](const std::string& what) {
-    if (terminal) fmt::print(stderr, "\r\033[K{:.110}", what);
-  };
-  say("measuring the copy bandwidth");
+  ProgressLine progress;
+  progress.say("measuring the copy bandwidth");
   auto measured = a.on_gpu() ? bench::device_copy_bandwidth(device.value())
                              : Result<double>(bench::copy_bandwidth(device->threads()));
   if (!measured.ok()) return measured.status();
@@ -190,17 +178,17 @@ Status run(const Arguments& a) {
   if (copy == 0) return {Code::unavailable, "out of memory for the copy measurement (2 GiB)"};
   std::vector<Row> rows;
   for (const Problem& problem : problems.value()) {
-    say(problem.text());
+    progress.say(problem.text());
     auto timing = a.on_gpu() ? bench::time_on_gpu(problem, device.value(), a.budget)
                              : bench::time_problem(problem, device.value(), a.budget);
     if (!timing.ok()) return timing.status();
     rows.push_back({&problem, timing.value()});
   }
   if (Status s = device->trim(); !s.ok()) return s;  // the peers need the memory
-  if (!a.peers.empty()) say("timing the peers");
+  if (!a.peers.empty()) progress.say("timing the peers");
   auto peers = timed_peers(a, problems.value(), device->threads());
   if (!peers.ok()) return peers.status();
-  say("");
+  progress.say("");
   if (a.json)
     print_json(to_json(rows, peers.value(), copy, device.value()));
   else
@@ -214,9 +202,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   auto a = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("bench", "time operators beside the copy bandwidth and beside peers");
   a->device.add_to(*command);
-  command->add_option("--op", a->operators, "only these operators");
-  command->add_option("--problem", a->problem,
-                      "a problem line instead of the built-in ones, e.g. \"softmax.forward rows=4096 cols=4096\"");
+  a->problems.add_to(*command);
   command->add_option("--peer", a->peers, "torch, openblas: time the same work there")->delimiter(',');
   command->add_option("--python", a->python, "the Python that has torch");
   command->add_option("--seconds", a->budget, "time to spend on each problem")->capture_default_str();

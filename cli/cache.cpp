@@ -10,6 +10,7 @@
 namespace tokitai::cli {
 namespace {
 
+namespace fs = std::filesystem;
 using compiler::Cache;
 
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
@@ -73,15 +74,24 @@ Status show(const Cache& cache, const std::vector<Cache::Entry>& entries, bool v
 
 Status show(const Cache::Swept& swept, bool json) {
   if (json)
-    print_json({{"entries", swept.entries}, {"leftovers", swept.leftovers}, {"bytes", swept.bytes}});
+    print_json(
+        {{"entries", swept.entries}, {"leftovers", swept.leftovers}, {"bytes", swept.bytes}, {"kept", swept.kept}});
   else
     fmt::print("removed {} entries and {} leftovers, {}\n", swept.entries, swept.leftovers, size_text(swept.bytes));
+  if (swept.kept != 0)
+    return {Code::check_failed,
+            fmt::format("{} of the entries stayed: in use, or the folder is read-only", swept.kept)};
   return {};
 }
 
 Status act(const std::string& action, bool json) {
   const auto cache = Cache::open();
   if (!cache.ok()) return cache.status();
+  if (cache->folder().empty())
+    return Status::invalid("there is no cache folder: none of TOKITAI_CACHE, XDG_CACHE_HOME and HOME is set");
+  std::error_code error;
+  if (const auto status = fs::status(cache->folder(), error); fs::exists(status) && !fs::is_directory(status))
+    return Status::invalid(fmt::format("{}, the cache, is no folder", cache->folder().string()));
   if (action == "ls") return show(cache.value(), cache->list(), false, json);
   if (action == "verify") return show(cache.value(), cache->verify(), true, json);
   return show(action == "gc" ? cache->gc() : cache->clear(), json);

@@ -2,6 +2,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "contract/contract.h"
@@ -28,6 +29,8 @@ void report(const Status& status, int& exit_code);
 // The operator of that name, or a status that lists the names there are.
 Result<const Contract*> operator_named(std::string_view name);
 
+// As people read it, with a newline at the end.
+std::string dumped(const Json& document);
 void print_json(const Json& document);
 
 }  // namespace tokitai::cli

@@ -1,21 +1,21 @@
 // tokitai compile: plans, compiles and audits an operator's GPU kernels for a target. No device is needed.
 #include <fmt/format.h>
-#include <unistd.h>
+#include <fmt/ranges.h>
 
 #include <atomic>
-#include <cstdio>
-#include <fstream>
 #include <memory>
-#include <mutex>
-#include <thread>
+#include <set>
 
 #include "cli/commands.h"
+#include "cli/output_files.h"
+#include "cli/problem_choice.h"
+#include "cli/progress_line.h"
 #include "cli/table.h"
+#include "compiler/at_once.h"
 #include "compiler/audit.h"
 #include "compiler/cache.h"
 #include "machines/device/plan.h"
 #include "testing/instance.h"
-#include "testing/problem.h"
 
 namespace tokitai::cli {
 namespace {
@@ -71,22 +71,16 @@ Result<std::vector<Target>> chosen_targets(const Arguments& a) {
 }
 
 Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
-  auto built_in = testing::problems(testing::Use::compile);
-  if (!built_in.ok() || a.all) return built_in;
-  auto contract = operator_named(a.name);
-  if (!contract.ok()) return contract.status();
-  if (!a.shape.empty()) {
-    std::string line = a.name;
-    for (const std::string& word : a.shape) line += " " + word;
-    return testing::parse_problems(line);
-  }
-  std::vector<Problem> chosen;
-  for (const Problem& problem : built_in.value())
-    if (problem.contract == contract.value() && chosen.empty()) chosen.push_back(problem);
+  ProblemChoice choice;
+  if (!a.all) choice.operators = {a.name};
+  if (!a.shape.empty()) choice.lines = {fmt::format("{} {}", a.name, fmt::join(a.shape, " "))};
+  auto chosen = choice.chosen({testing::Use::compile});
+  if (chosen.ok() && !a.all && a.shape.empty()) chosen->resize(1);  // the first stands for the operator
   return chosen;
 }
 
-Result<std::vector<Job>> jobs_of(const std::vector<Problem>& problems, const std::vector<Target>& targets, int variant) {
+Result<std::vector<Job>> jobs_of(const std::vector<Problem>& problems, const std::vector<Target>& targets,
+                                 int variant) {
   std::vector<Job> jobs;
   for (const Target& target : targets)
     for (const Problem& problem : problems) {
@@ -106,33 +100,25 @@ void compile_job(Job& job, const compiler::Cache& cache) {
 }
 
 void compile_all(std::vector<Job>& jobs, const compiler::Cache& cache) {
-  const bool terminal = isatty(STDERR_FILENO) != 0;
-  std::atomic<std::size_t> next = 0, done = 0;
-  std::mutex printing;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < jobs.size(); i = next++) {
-      compile_job(jobs[i], cache);
-      const std::size_t count = ++done;
-      if (!terminal) continue;
-      const std::lock_guard lock(printing);
-      fmt::print(stderr, "\r\033[K{} of {}  {} {}", count, jobs.size(), jobs[i].target.name, jobs[i].launch.kernel);
-    }
-  };
-  std::vector<std::jthread> threads;
-  for (unsigned t = 1; t < std::thread::hardware_concurrency() && t < jobs.size(); ++t) threads.emplace_back(work);
-  work();
-  threads.clear();
-  if (terminal) fmt::print(stderr, "\r\033[K");
+  ProgressLine progress;
+  std::atomic<std::size_t> done = 0;
+  compiler::at_once(jobs.size(), [&](std::size_t i) {
+    compile_job(jobs[i], cache);
+    progress.say(fmt::format("{} of {}  {} {}", ++done, jobs.size(), jobs[i].target.name, jobs[i].launch.kernel));
+  });
 }
 
+// Whether no compiler was there to ask.
+bool is_missing(const Job& job) { return !job.artifact.ok() && job.artifact.status().code() == Code::unavailable; }
+
 std::string result_of(const Job& job) {
-  if (!job.artifact.ok()) return job.artifact.status().code() == Code::unavailable ? "no compiler" : "FAILED";
+  if (!job.artifact.ok()) return is_missing(job) ? "no compiler" : "FAILED";
   return job.findings.empty() ? "clean" : "REFUSED";
 }
 
 Json to_json(const Job& job) {
-  Json j = {{"operator", job.operator_name}, {"problem", job.problem},       {"target", job.target.name},
-            {"kernel", job.launch.kernel},   {"plan", job.launch.plan},      {"block", job.launch.block},
+  Json j = {{"operator", job.operator_name}, {"problem", job.problem},  {"target", job.target.name},
+            {"kernel", job.launch.kernel},   {"plan", job.launch.plan}, {"block", job.launch.block},
             {"blocks", job.launch.work},     {"result", result_of(job)}};
   if (!job.artifact.ok()) {
     j["why"] = job.artifact.status().message();
@@ -141,6 +127,7 @@ Json to_json(const Job& job) {
   const Artifact& artifact = job.artifact.value();
   const compiler::Manifest& m = artifact.manifest;
   j["from_cache"] = artifact.from_cache;
+  if (!artifact.note.empty()) j["note"] = artifact.note;
   j["build_seconds"] = m.build_seconds;
   j["toolchain"] = m.toolchain;
   j["command"] = m.command;
@@ -176,60 +163,108 @@ void print_table(const std::vector<Job>& jobs) {
                spills, fmt::format("{}", job.launch.shared_bytes), seconds, result_of(job)});
   }
   fmt::print("{}", table.text());
+  std::set<std::string> notes;
   for (const Job& job : jobs) {
     for (const compiler::Finding& f : job.findings)
       fmt::print("\n{} {}: {}: {}\n", job.target.name, f.kernel, f.rule, f.line);
-    if (!job.artifact.ok())
+    if (job.artifact.ok())
+      notes.insert(job.artifact->note);
+    else if (!is_missing(job))
       fmt::print("\n{} {}: {}\n", job.target.name, job.launch.kernel, job.artifact.status().message());
   }
+  for (const std::string& note : notes)
+    if (!note.empty()) fmt::print("\n{}\n", note);
 }
 
-Status write(const std::string& path, const std::string& text) {
-  if (path.empty() || path == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return {};
+// What went wrong, in one sentence; a missing compiler's own sentence is told once, however many kernels it concerns.
+Status status_of(const std::vector<Job>& jobs) {
+  std::set<std::string> why;
+  std::size_t bad = 0, missing = 0;
+  for (const Job& job : jobs) {
+    if (is_missing(job)) {
+      ++missing;
+      why.insert(job.artifact.status().message());
+    } else if (!job.artifact.ok() || !job.findings.empty()) {
+      ++bad;
+    }
   }
-  std::ofstream file(path, std::ios::binary);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  return file ? Status() : Status::invalid(fmt::format("cannot write {}", path));
+  if (bad != 0)
+    return {Code::check_failed,
+            fmt::format("{} of {} kernels do not compile or are refused by the audit", bad, jobs.size())};
+  if (missing != 0)
+    return {Code::unavailable,
+            fmt::format("{} of {} kernels were not compiled: {}", missing, jobs.size(), fmt::join(why, "; "))};
+  return {};
 }
+
+// Several binaries are several files; of text one file holds all.
+bool emits_files(const Arguments& a, const std::vector<Job>& jobs) { return a.emit == "binary" && jobs.size() > 1; }
 
 Status emit(const Arguments& a, const std::vector<Job>& jobs) {
   std::string all;
+  std::vector<OutputFile> files;
   for (const Job& job : jobs) {
     if (a.emit == "plan") {
       all += job.launch.source;
       continue;
     }
     if (!job.artifact.ok()) return job.artifact.status();
-    if (a.emit == "binary") {
-      if (jobs.size() > 1 && (a.output.empty() || a.output == "-"))
-        return Status::invalid(fmt::format("{} kernels: name a file with -o; each gets the kernel's name added", jobs.size()));
-      if (jobs.size() > 1) {
-        if (Status s = write(a.output + "." + job.launch.kernel, job.artifact->binary); !s.ok()) return s;
-        continue;
-      }
-      all += job.artifact->binary;
+    if (!job.findings.empty()) {
+      const compiler::Finding& f = job.findings.front();
+      return {Code::check_failed, fmt::format("{} is refused by the audit: {}: {}", f.kernel, f.rule, f.line)};
+    }
+    if (emits_files(a, jobs)) {
+      const auto where = destination(a.output + "." + job.launch.kernel);
+      if (!where.ok()) return where.status();
+      files.push_back({"", where.value(), job.artifact->binary});
     } else {
-      all += job.artifact->text;
+      all += a.emit == "binary" ? job.artifact->binary : job.artifact->text;
     }
   }
-  return all.empty() ? Status() : write(a.output, all);
+  return files.empty() ? write_text(a.output, all) : write_all(files);
 }
 
-Status run(const Arguments& a, int& exit_code) {
+// What can be seen of the arguments before anything is planned.
+Status check_usage(const Arguments& a, const std::vector<Target>& targets) {
+  if (a.all && !a.shape.empty())
+    return Status::invalid("--shape belongs to one operator; --all takes the built-in problems");
+  if (!a.output.empty() && a.emit.empty()) return Status::invalid("-o says where --emit writes; give --emit too");
+  if (!a.emit.empty() && targets.size() > 1) return Status::invalid("--emit takes one --target");
+  for (const Target& target : targets)
+    if ((a.emit == "ptx" && target.vendor != compiler::Vendor::nvidia) ||
+        (a.emit == "asm" && target.vendor != compiler::Vendor::amd))
+      return Status::invalid(
+          fmt::format("--emit {} does not go with {}: NVIDIA gives ptx, AMD gives asm", a.emit, target.name));
+  for (const std::string& path : {a.output, a.json})
+    if (!path.empty() && path != "-")
+      if (const auto where = destination(path); !where.ok()) return where.status();
+  return {};
+}
+
+// And before anything is compiled.
+Status check_files(const Arguments& a, const std::vector<Job>& jobs) {
+  if (!emits_files(a, jobs)) return {};
+  if (a.output.empty() || a.output == "-")
+    return Status::invalid(
+        fmt::format("{} kernels: name a file with -o; each gets the kernel's name added", jobs.size()));
+  std::set<std::string> names;
+  for (const Job& job : jobs)
+    if (!names.insert(job.launch.kernel).second)
+      return Status::invalid(
+          fmt::format("two kernels are called {}; choose one problem with --shape", job.launch.kernel));
+  return {};
+}
+
+Status run(const Arguments& a) {
   if (a.all != a.name.empty()) return Status::invalid("name one operator, or give --all");
   auto targets = chosen_targets(a);
   if (!targets.ok()) return targets.status();
-  if (!a.emit.empty() && targets->size() > 1) return Status::invalid("--emit takes one --target");
-  for (const Target& target : targets.value())
-    if ((a.emit == "ptx" && target.vendor != compiler::Vendor::nvidia) || (a.emit == "asm" && target.vendor != compiler::Vendor::amd))
-      return Status::invalid(fmt::format("--emit {} does not go with {}: NVIDIA gives ptx, AMD gives asm", a.emit, target.name));
+  if (Status s = check_usage(a, targets.value()); !s.ok()) return s;
   auto problems = chosen_problems(a);
   if (!problems.ok()) return problems.status();
   auto jobs = jobs_of(problems.value(), targets.value(), a.variant);
   if (!jobs.ok()) return jobs.status();
+  if (Status s = check_files(a, jobs.value()); !s.ok()) return s;
   if (a.explain) {
     for (const Job& job : jobs.value())
       fmt::print("{} on {}\n  {}\n  {}\n\n", job.launch.kernel, job.target.name, job.problem, job.launch.plan);
@@ -240,25 +275,15 @@ Status run(const Arguments& a, int& exit_code) {
   auto cache = compiler::Cache::open();
   if (!cache.ok()) return cache.status();
   compile_all(jobs.value(), cache.value());
-  bool failed = false, missing = false;
-  for (const Job& job : jobs.value()) {
-    failed = failed || (job.artifact.ok() ? !job.findings.empty() : job.artifact.status().code() != Code::unavailable);
-    missing = missing || (!job.artifact.ok() && job.artifact.status().code() == Code::unavailable);
-  }
+  if (!a.emit.empty()) return emit(a, jobs.value());
   if (!a.json.empty()) {
     Json all = Json::array();
     for (const Job& job : jobs.value()) all.push_back(to_json(job));
-    if (Status s = write(a.json, all.dump(2) + "\n"); !s.ok()) return s;
-  } else if (a.emit.empty()) {
-    print_table(jobs.value());
+    if (Status s = write_text(a.json, dumped(all)); !s.ok()) return s;
   } else {
-    for (const Job& job : jobs.value())
-      for (const compiler::Finding& f : job.findings)
-        return {Code::check_failed, fmt::format("{} is refused by the audit: {}: {}", f.kernel, f.rule, f.line)};
-    if (Status s = emit(a, jobs.value()); !s.ok()) return s;
+    print_table(jobs.value());
   }
-  exit_code = failed ? 1 : missing ? 3 : 0;
-  return {};
+  return status_of(jobs.value());
 }
 
 }  // namespace
@@ -267,19 +292,24 @@ void add_compile(CLI::App& app, int& exit_code) {
   auto a = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("compile", "compile and audit an operator's GPU kernels; no device is needed");
   command->add_option("operator", a->name, "the operator, e.g. layernorm.forward");
-  command->add_option("--target", a->targets, "sm_80 sm_89 sm_90a sm_100a gfx90a gfx942 gfx1030 gfx1101 gfx1201")
-      ->delimiter(',');
+  std::vector<std::string_view> names;
+  for (const Target& target : compiler::targets()) names.push_back(target.name);
+  command->add_option("--target", a->targets, fmt::format("{}", fmt::join(names, " ")))->delimiter(',');
   command->add_option("--shape", a->shape, "sizes, types and options, e.g. rows=8192 cols=4096 type=bf16");
-  command->add_option("--emit", a->emit, "write the kernels: ptx, asm, binary, or the plan's own source text")
-      ->check(CLI::IsMember({"asm", "ptx", "binary", "plan"}));
+  CLI::Option* emit =
+      command->add_option("--emit", a->emit, "write the kernels: ptx, asm, binary, or the plan's own source text")
+          ->check(CLI::IsMember({"asm", "ptx", "binary", "plan"}));
   command->add_option("-o,--output", a->output, "where --emit writes (standard output)");
   command->add_option("--variant", a->variant, "another plan for the same call; all give the same bits")
       ->check(CLI::Range(0, device::kVariants - 1));
   command->add_flag("--audit", a->audit, "search the machine text for what the contract forbids (always done)");
-  command->add_flag("--explain", a->explain, "print the plan in words, compile nothing");
+  CLI::Option* explain =
+      command->add_flag("--explain", a->explain, "print the plan in words, compile nothing")->excludes(emit);
   command->add_flag("--all", a->all, "every operator, for every target or the ones named");
-  command->add_option("--json", a->json, "write the result as JSON to this file (- for standard output)");
-  command->callback([a, &exit_code] { report(run(*a, exit_code), exit_code); });
+  command->add_option("--json", a->json, "write the result as JSON to this file (- for standard output)")
+      ->excludes(emit)
+      ->excludes(explain);
+  command->callback([a, &exit_code] { report(run(*a), exit_code); });
 }
 
 }  // namespace tokitai::cli

@@ -5,6 +5,8 @@
 
 #include <charconv>
 
+#include "machines/gpu/driver.h"
+
 namespace tokitai::cli {
 
 void DeviceChoice::add_to(CLI::App& command) {
@@ -13,9 +15,11 @@ void DeviceChoice::add_to(CLI::App& command) {
   command.add_option("--isa", isa, "Instruction set of the cpu device (default the best one)")->type_name("ISA");
 }
 
+bool DeviceChoice::on_gpu() const { return gpu::names_gpu(device); }
+
 Result<Device> DeviceChoice::open() const {
-  if (device == "reference" && !(threads.empty() && isa.empty()))
-    return Status::invalid("--threads and --isa belong to the cpu device; the reference device has neither");
+  if (device != "cpu" && !(threads.empty() && isa.empty()))
+    return Status::invalid(fmt::format("--threads and --isa belong to the cpu device, not to '{}'", device));
   DeviceOptions options;
   options.isa = isa;
   if (!threads.empty()) {

@@ -13,6 +13,7 @@ struct DeviceChoice {
   std::string isa;      // empty: the best the processor runs
 
   void add_to(CLI::App& command);
+  bool on_gpu() const;
   Result<Device> open() const;
 };
 

@@ -28,11 +28,20 @@ struct Listing {
   Json json = Json::array();
 };
 
+void add_absent(Listing& listing, const std::string& name, const std::string& reason) {
+  listing.absent.push_back(fmt::format("{}: {}", name, reason));
+  listing.json.push_back({{"name", name}, {"available", false}, {"reason", reason}});
+}
+
 Status add_hosts(Listing& listing) {
   for (const std::string_view name : kHosts) {
     auto device = open(name);
-    if (!device.ok() && name == "lockstep") continue;  // a build need not have it
     if (!device.ok()) return device.status();
+    if (name == "lockstep")
+      if (const auto compiler = compiler::toolchain(compiler::Vendor::host); !compiler.ok()) {
+        add_absent(listing, "lockstep", compiler.status().message());
+        continue;
+      }
     const auto isas = name == "cpu" ? cpu_isas() : std::vector<std::string>{};
     listing.hosts.add({std::string(name), fmt::format("{}", device->threads()),
                        isas.empty() ? "-" : fmt::format("{}", fmt::join(isas, ", ")), device->description()});
@@ -43,11 +52,6 @@ Status add_hosts(Listing& listing) {
                             {"description", device->description()}});
   }
   return {};
-}
-
-void add_absent(Listing& listing, const std::string& name, const std::string& reason) {
-  listing.absent.push_back(fmt::format("{}: {}", name, reason));
-  listing.json.push_back({{"name", name}, {"available", false}, {"reason", reason}});
 }
 
 void add_gpu(Listing& listing, gpu::Driver& driver, int index, const Result<compiler::Toolchain>& toolchain) {

@@ -24,10 +24,12 @@ Result<const Contract*> operator_named(std::string_view name) {
   return Status::invalid(fmt::format("no operator '{}'; the operators are {}", name, fmt::join(names, ", ")));
 }
 
-void print_json(const Json& document) {
+std::string dumped(const Json& document) {
   // File names need not be UTF-8; what is not is replaced.
-  fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
+
+void print_json(const Json& document) { fmt::print("{}", dumped(document)); }
 
 namespace {
 
@@ -35,6 +37,7 @@ constexpr const char* kFooter = R"(Examples:
   tokitai ops layernorm.forward
   tokitai run softmax.forward --in x=x.npy --out y=y.npy
   tokitai verify --device cpu
+  tokitai compile softmax.forward --target sm_90a
 
 Exit codes:
   0  good

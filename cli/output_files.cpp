@@ -48,10 +48,9 @@ class Replacement {
     const int descriptor = create();
     if (descriptor < 0) return failed("create a file beside");
     struct stat old{};
-    const std::string header = npy_header_text(file_.header);
     bool good = stat(file_.path.c_str(), &old) != 0 || fchmod(descriptor, old.st_mode & 07777) == 0;
-    good = good && write_bytes(descriptor, header.data(), static_cast<std::int64_t>(header.size()));
-    good = good && write_bytes(descriptor, file_.data, file_.header.bytes());
+    good = good && write_bytes(descriptor, file_.head.data(), static_cast<std::int64_t>(file_.head.size()));
+    good = good && write_bytes(descriptor, file_.data, file_.bytes);
     good = good && fsync(descriptor) == 0;
     const Status status = good ? Status() : failed("write");
     return close(descriptor) == 0 || !status.ok() ? status : failed("write");
@@ -93,7 +92,8 @@ class Replacement {
     unlink(backup_.c_str());  // a rename between two links of one file does nothing
   }
   Status failed(std::string_view what) const {
-    return Status::invalid(fmt::format("{}: cannot {} {}: {}", file_.label, what, file_.path, std::strerror(errno)));
+    return Status::invalid(fmt::format("{}{}cannot {} {}: {}", file_.label, file_.label.empty() ? "" : ": ", what,
+                                       file_.path, std::strerror(errno)));
   }
 
   const OutputFile& file_;
@@ -132,6 +132,16 @@ Status write_all(const std::vector<OutputFile>& files) {
     if (Status status = replacement->rename_into_place(); !status.ok()) return status;
   for (const auto& replacement : replacements) replacement->keep();
   return {};
+}
+
+Status write_text(const std::string& path, const std::string& text) {
+  if (path.empty() || path == "-") {
+    std::fwrite(text.data(), 1, text.size(), stdout);  // main() asks whether that went well
+    return {};
+  }
+  const auto where = destination(path);
+  if (!where.ok()) return where.status();
+  return write_all({{"", where.value(), text}});
 }
 
 }  // namespace tokitai::cli

@@ -69,9 +69,11 @@ Json result_json(const Request& request, const Tensors& tensors, const Outcome& 
 
 Status write_outputs(const Request& request, const Tensors& tensors) {
   std::vector<OutputFile> files;
-  for (const auto& [operand, tensor, view] : tensors.outputs())
+  for (const auto& [operand, tensor, view] : tensors.outputs()) {
+    const NpyHeader header{file_type(view.type), view.rank, view.shape, 0};
     files.push_back({request.label(operand, tensor), request.outputs[operand][tensor].destination,
-                     NpyHeader{file_type(view.type), view.rank, view.shape, 0}, view.data});
+                     npy_header_text(header), view.data, header.bytes()});
+  }
   return write_all(files);
 }
 

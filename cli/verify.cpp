@@ -33,6 +33,10 @@ Json to_json(const OperatorResult& r) {
             {"outputs_compared", r.compared},
             {"mismatches", r.mismatches},
             {"failed", r.failed}};
+  if (r.checks.accesses > 0) {
+    j["accesses_checked"] = r.checks.accesses;
+    j["findings"] = r.checks.findings;
+  }
   if (!r.first_failure.empty()) j["first_failure"] = r.first_failure;
   return j;
 }
@@ -63,6 +67,7 @@ std::int64_t largest(const Problem& problem) {
 }
 
 bool on_gpu(std::string_view device) { return device.starts_with("cuda:") || device.starts_with("amd:"); }
+bool on_lockstep(std::string_view device) { return device.starts_with("lockstep"); }
 
 Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
   std::vector<Problem> chosen;
@@ -74,7 +79,7 @@ Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
   if (!chosen.empty()) return chosen;
   for (const std::string& name : a.operators)
     if (auto known = operator_named(name); !known.ok()) return known.status();
-  auto all = testing::problems(testing::Use::verify);
+  auto all = testing::problems(on_lockstep(a.device) ? testing::Use::verify_lockstep : testing::Use::verify);
   if (!all.ok()) return all.status();
   if (on_gpu(a.device)) {
     auto large = testing::problems(testing::Use::verify_gpu);
@@ -96,6 +101,7 @@ std::string_view against(const Arguments& a) { return on_gpu(a.device) ? "cpu" :
 Result<std::vector<evidence::Variant>> chosen_variants(const Arguments& a) {
   if (a.device == "cpu") return evidence::cpu_variants(a.isas.empty() ? cpu_isas() : a.isas, a.threads);
   if (on_gpu(a.device)) return evidence::gpu_variants(a.device);
+  if (a.device == "lockstep") return evidence::lockstep_variants();
   auto device = open(a.device);
   if (!device.ok()) return device.status();
   return std::vector<evidence::Variant>{{a.device, std::move(device).value()}};
@@ -113,10 +119,17 @@ Status write_json(const std::string& path, const Json& j) {
 }
 
 void print(const Arguments& a, const VerifyResult& result) {
-  Table table({"operator", "problems", "runs", "outputs compared", "differing", "result"});
+  const bool checked = result.summary.checks.accesses > 0;
+  std::vector<std::string> columns{"operator", "problems", "runs", "outputs compared", "differing"};
+  if (checked) columns.insert(columns.end(), {"accesses checked", "findings"});
+  columns.emplace_back("result");
+  Table table(columns);
   const auto add = [&](const OperatorResult& r) {
-    table.add({r.name, fmt::format("{}", r.problems), fmt::format("{}", r.runs), fmt::format("{}", r.compared),
-               fmt::format("{}", r.mismatches), r.failed == 0 ? "equal" : "DIFFERS"});
+    std::vector<std::string> row{r.name, fmt::format("{}", r.problems), fmt::format("{}", r.runs),
+                                 fmt::format("{}", r.compared), fmt::format("{}", r.mismatches)};
+    if (checked) row.insert(row.end(), {fmt::format("{}", r.checks.accesses), fmt::format("{}", r.checks.findings)});
+    row.emplace_back(r.failed == 0 ? "equal" : r.checks.findings > 0 ? "FOUND" : "DIFFERS");
+    table.add(row);
   };
   for (const OperatorResult& one : result.operators) add(one);
   add(result.summary);
@@ -133,6 +146,13 @@ Status run(const Arguments& a, int& exit_code) {
   auto variants = chosen_variants(a);
   if (!variants.ok()) return variants.status();
   const bool terminal = isatty(STDERR_FILENO) != 0;
+  // Where kernels are compiled when they run, compiling takes longer than running: all cores do it first. A kernel that
+  // does not compile fails again with its problem; without a compiler nothing can be verified.
+  const Status compiled =
+      evidence::compile_ahead(problems.value(), variants.value(), [&](std::size_t done, std::size_t all) {
+        if (terminal) fmt::print(stderr, "\r\033[K{} of {} kernels", done, all);
+      });
+  if (compiled.code() == Code::unavailable) return compiled;
   const VerifyResult result = evidence::verify(
       problems.value(), std::move(variants).value(),
       [&](const Problem& problem, std::size_t done, std::size_t all) {

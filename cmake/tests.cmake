@@ -37,6 +37,8 @@ tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compil
   compiler/tests/audit_test.cpp compiler/tests/cache_test.cpp compiler/tests/compile_test.cpp)
 tokitai_test(lockstep_test fast SOURCES machines/lockstep/tests/engine_test.cpp machines/lockstep/tests/copy_test.cpp
   machines/lockstep/tests/grid_test.cpp OPTIONS -DTK_LOCKSTEP)
+tokitai_test(faults_test full SOURCES machines/lockstep/tests/faults_test.cpp)
+target_compile_definitions(faults_test PRIVATE TK_FAULTS="${PROJECT_SOURCE_DIR}/machines/lockstep/tests/faults.txt")
 
 # The host side of GPUs, on a driver that only pretends.
 add_library(fake_driver SHARED machines/gpu/tests/fake_driver.cpp)
@@ -54,7 +56,7 @@ set_tests_properties(driver_smoke PROPERTIES LABELS fast ENVIRONMENT "TOKITAI_CU
 # The command, from outside: an independent implementation of the specification in NumPy, and hostile input.
 find_program(TOKITAI_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(TOKITAI_PYTHON)
-  foreach(part oracle harness operators bad_input command)
+  foreach(part oracle harness operators bad_input command gpu_command)
     add_test(NAME acceptance_${part}
       COMMAND ${TOKITAI_PYTHON} -m unittest discover -s ${PROJECT_SOURCE_DIR}/testing/acceptance -p "test_${part}*.py")
     set_tests_properties(acceptance_${part} PROPERTIES LABELS full ENVIRONMENT "TOKITAI=$<TARGET_FILE:tokitai_command>")
@@ -66,6 +68,11 @@ endif()
 
 add_test(NAME verify_cpu COMMAND tokitai_command verify --device cpu)
 set_tests_properties(verify_cpu PROPERTIES LABELS full)
+# The GPU's kernels without a GPU: run on checked fibers, and compiled and audited for every target.
+add_test(NAME verify_lockstep COMMAND tokitai_command verify --device lockstep)
+set_tests_properties(verify_lockstep PROPERTIES LABELS full SKIP_RETURN_CODE 3)
+add_test(NAME compile_all COMMAND tokitai_command compile --all --audit)
+set_tests_properties(compile_all PROPERTIES LABELS full SKIP_RETURN_CODE 3)
 
 # What others build on: install to a temporary prefix, build a small program against find_package(tokitai).
 add_test(NAME package COMMAND bash ${PROJECT_SOURCE_DIR}/testing/package/test.sh ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER})
@@ -75,3 +82,7 @@ set_tests_properties(kernel_symbols PROPERTIES LABELS fast)
 
 # The family to copy, built and verified like a real one.
 include(cmake/skeleton.cmake)
+
+# Kernels compiled by tests are kept with the build, not in the user's cache.
+get_property(all_tests DIRECTORY PROPERTY TESTS)
+set_property(TEST ${all_tests} APPEND PROPERTY ENVIRONMENT "TOKITAI_CACHE=${PROJECT_BINARY_DIR}/kernel_cache")

@@ -1,10 +1,13 @@
 // Inside: the steps of compiling, which the cache takes one by one, and what each vendor's compiler provides.
 #pragma once
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "compiler/compiler.h"
+#include "compiler/process.h"
 
 namespace tokitai::compiler {
 
@@ -24,6 +27,24 @@ struct Built {
 };
 // The first lines of a compiler's log, for a message.
 std::string beginning_of(std::string_view log);
+
+// What is found for each value of an environment variable; looked for once per process and value.
+template <class T> class FoundBy {
+ public:
+  FoundBy(const char* variable, Result<T> (*look)(const std::string& named)) : variable_(variable), look_(look) {}
+  const Result<T>& get() {
+    const std::scoped_lock lock(mutex_);
+    const std::string named = environment(variable_);
+    const auto at = found_.find(named);
+    return at != found_.end() ? at->second : found_.emplace(named, look_(named)).first->second;
+  }
+
+ private:
+  const char* variable_;
+  Result<T> (*look_)(const std::string& named);
+  std::mutex mutex_;
+  std::map<std::string, Result<T>> found_;
+};
 
 Result<Toolchain> find_nvrtc();
 std::string nvrtc_command(const Source& source, const Target& target);

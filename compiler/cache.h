@@ -37,6 +37,7 @@ class Cache {
 
   struct Swept {
     int entries = 0, leftovers = 0;  // leftovers: what dead processes had half made
+    int kept = 0;                    // entries that should have gone: in use, or in a folder that is read-only
     std::uint64_t bytes = 0;
   };
   Swept gc() const;     // damaged entries, what is over the limit, leftovers

@@ -114,7 +114,7 @@ Cache::Swept Cache::gc() const {
   Swept swept;
   if (folder_.empty()) return swept;
   for (const Entry& one : look(true))
-    if (!one.damage.empty()) remove(one, swept);
+    if (!one.damage.empty() && !remove(one, swept)) ++swept.kept;
   trim(look(false), "", swept);
   sweep_leftovers(swept);
   return swept;
@@ -123,7 +123,8 @@ Cache::Swept Cache::gc() const {
 Cache::Swept Cache::clear() const {
   Swept swept;
   if (folder_.empty()) return swept;
-  for (const Entry& one : look(false)) remove(one, swept);
+  for (const Entry& one : look(false))
+    if (!remove(one, swept)) ++swept.kept;
   sweep_leftovers(swept);
   std::error_code ignored;
   fs::remove_all(folder_ / "compilers", ignored);

@@ -4,10 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 #include <charconv>
-#include <map>
-#include <mutex>
 
 #include "compiler/build.h"
 #include "compiler/cache.h"
@@ -145,12 +142,8 @@ Status run_step(const Prepared& prepared, const std::string& program, const fs::
 }  // namespace
 
 Result<Toolchain> find_clang() {
-  static std::mutex mutex;
-  static std::map<std::string, Result<Toolchain>> found;
-  const std::scoped_lock lock(mutex);
-  const std::string named = environment("TOKITAI_CLANG");
-  const auto at = found.find(named);
-  return at != found.end() ? at->second : found.emplace(named, look_for(named)).first->second;
+  static FoundBy<Toolchain> found("TOKITAI_CLANG", look_for);
+  return found.get();
 }
 
 std::string clang_command(const Source& source, const Target& target) {

@@ -2,13 +2,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <map>
-#include <mutex>
-
 #include "compiler/build.h"
 #include "compiler/cache.h"
 #include "compiler/files.h"
-#include "compiler/lines.h"
 #include "compiler/process.h"
 #include "compiler/sha256.h"
 
@@ -44,8 +40,8 @@ Result<Toolchain> look_for(const std::string& named) {
 }
 
 std::vector<std::string> options_of(const Source& source) {
-  std::vector<std::string> out{"-std=c++20", "-O1",  "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno",
-                               "-w",         "-I",   ".",     "-DTK_LOCKSTEP", "-DTK_LOCKSTEP_LIBRARY"};
+  std::vector<std::string> out{"-std=c++20", "-O1", "-fPIC", "-shared",       "-ffp-contract=off",    "-fno-math-errno",
+                               "-w",         "-I",  ".",     "-DTK_LOCKSTEP", "-DTK_LOCKSTEP_LIBRARY"};
   out.insert(out.end(), source.options.begin(), source.options.end());
   for (const char* option : {kMainFile, "-o", kLibrary}) out.emplace_back(option);
   return out;
@@ -54,12 +50,8 @@ std::vector<std::string> options_of(const Source& source) {
 }  // namespace
 
 Result<Toolchain> find_host() {
-  static std::mutex mutex;
-  static std::map<std::string, Result<Toolchain>> found;
-  const std::scoped_lock lock(mutex);
-  const std::string named = environment("TOKITAI_CXX");
-  const auto at = found.find(named);
-  return at != found.end() ? at->second : found.emplace(named, look_for(named)).first->second;
+  static FoundBy<Toolchain> found("TOKITAI_CXX", look_for);
+  return found.get();
 }
 
 std::string host_command(const Source& source) { return fmt::format("c++ {}", fmt::join(options_of(source), " ")); }
@@ -72,9 +64,8 @@ Result<Built> build_with_host(const Prepared& prepared) {
   if (Status status = write_bundle(folder->path(), prepared, kMainFile); !status.ok()) return status;
   std::vector<std::string> command = options_of(*prepared.source);
   command.insert(command.begin(), compiler->path);
-  const auto ended = run({.command = std::move(command),
-                          .folder = folder->path(),
-                          .environment = bare_environment(folder->path())});
+  const auto ended =
+      run({.command = std::move(command), .folder = folder->path(), .environment = bare_environment(folder->path())});
   if (!ended.ok()) return ended.status();
   if (ended->exit_code != 0)
     return Status(Code::internal, fmt::format("{} for the lockstep machine: does not compile\n{}",

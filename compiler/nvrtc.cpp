@@ -4,10 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 #include <charconv>
-#include <map>
-#include <mutex>
 
 #include "compiler/build.h"
 #include "compiler/cache.h"
@@ -92,18 +89,24 @@ Result<std::string> identity_of(const fs::path& library, int major, int minor) {
 
 Result<Nvrtc> load(const std::string& named) {
   void* library = nullptr;
+  std::string opened;
   const std::vector<std::string> names = candidates(named);
   for (const std::string& name : names) {
+    opened = name;
     library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library != nullptr) break;
   }
+  if (library == nullptr && !named.empty())
+    return Status(Code::unavailable,
+                  fmt::format("no compiler for NVIDIA targets: TOKITAI_NVRTC names {}, which could not be opened. {}",
+                              named, kHowToGet));
   if (library == nullptr)
     return Status(Code::unavailable, fmt::format("no compiler for NVIDIA targets: none of {} could be opened. {}",
                                                  fmt::join(names, ", "), kHowToGet));
   Nvrtc out;
   Dl_info about{};
   if (!look_up_all(library, out) || ::dladdr(reinterpret_cast<void*>(out.version), &about) == 0)
-    return Status(Code::unavailable, fmt::format("{} lacks functions of NVRTC. {}", names.front(), kHowToGet));
+    return Status(Code::unavailable, fmt::format("{} lacks functions of NVRTC. {}", opened, kHowToGet));
   std::error_code error;
   const fs::path path = fs::canonical(about.dli_fname, error);
   if (error) return Status(Code::unavailable, fmt::format("cannot find the file of {}", about.dli_fname));
@@ -121,14 +124,9 @@ Result<Nvrtc> load(const std::string& named) {
   return out;
 }
 
-// Once per process, and once for each value of the variable that names another one.
 const Result<Nvrtc>& nvrtc() {
-  static std::mutex mutex;
-  static std::map<std::string, Result<Nvrtc>> found;
-  const std::scoped_lock lock(mutex);
-  const std::string named = environment("TOKITAI_NVRTC");
-  const auto at = found.find(named);
-  return at != found.end() ? at->second : found.emplace(named, load(named)).first->second;
+  static FoundBy<Nvrtc> found("TOKITAI_NVRTC", load);
+  return found.get();
 }
 
 std::vector<std::string> options_of(const Source& source, const Target& target) {

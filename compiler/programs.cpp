@@ -1,5 +1,6 @@
 // What the compilers that are programs share.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "compiler/build.h"
 #include "compiler/files.h"
@@ -22,7 +23,8 @@ Result<std::string> output_of(std::vector<std::string> command, const std::strin
   auto ended = run(process);
   if (!ended.ok()) return ended.status();
   if (ended->exit_code != 0)
-    return Status(Code::unavailable, fmt::format("{} failed: {}", process.command[0], beginning_of(ended->output)));
+    return Status(Code::unavailable, fmt::format("{} failed with exit code {}: {}", fmt::join(process.command, " "),
+                                                 ended->exit_code, ended->output.substr(0, ended->output.find('\n'))));
   return std::move(ended->output);
 }
 

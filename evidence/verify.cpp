@@ -50,22 +50,26 @@ class HostileMode {
   [[maybe_unused]] unsigned set_ = 0;
 };
 
+// The calls that a variant makes of one: itself, or three pieces of unequal size where the batch has that many.
+std::vector<Call> calls_of(const Variant& variant, const Call& call, std::int64_t batch) {
+  if (!variant.cut) return {call};
+  const std::int64_t edges[] = {0, batch / 3, batch - batch / 4, batch};
+  std::vector<Call> pieces;
+  for (int i = 0; i < 3; ++i)
+    if (edges[i] != edges[i + 1]) pieces.push_back(testing::cut(call, edges[i], edges[i + 1]));
+  return pieces;
+}
+
+// skip_nonfinite looks at the whole list: a piece may well be finite.
+bool applies(const Variant& variant, const Call& call) {
+  return !variant.cut || !(call.contract->batch.empty() || call.option_set("skip_nonfinite"));
+}
+
 Status run_variant(Variant& variant, const Instance& instance) {
   const HostileMode mode(variant.hostile_mode);
   Status status;
-  if (!variant.cut) {
-    Call call = instance.call();
-    status = variant.device.run(call);
-  } else {
-    // Three pieces of unequal size, where the batch has that many.
-    const std::int64_t n = instance.batch();
-    const std::int64_t edges[] = {0, n / 3, n - n / 4, n};
-    for (int i = 0; i < 3 && status.ok(); ++i) {
-      if (edges[i] == edges[i + 1]) continue;
-      Call call = instance.call(edges[i], edges[i + 1]);
-      status = variant.device.run(call);
-    }
-  }
+  for (Call& call : calls_of(variant, instance.call(), instance.batch()))
+    if (status.ok()) status = variant.device.run(call);
   if (status.ok() && !mode.kept()) return {Code::check_failed, "the caller's floating-point mode was changed"};
   return status;
 }
@@ -117,11 +121,15 @@ void verify_problem(const Problem& problem, Device& reference, std::vector<Varia
   Call call = expected->call();
   if (Status status = reference.run(call); !status.ok()) return fail("reference", status.message());
   for (Variant& variant : variants) {
-    // skip_nonfinite looks at the whole list: a piece may well be finite.
-    if (variant.cut && (problem.contract->batch.empty() || call.option_set("skip_nonfinite"))) continue;
+    if (!applies(variant, call)) continue;
     found->reset(kDevicePoison);
     ++result.runs;
-    if (Status status = run_variant(variant, found.value()); !status.ok()) {
+    const AccessChecks earlier = variant.device.access_checks();
+    const Status status = run_variant(variant, found.value());
+    const AccessChecks checks = variant.device.access_checks();
+    result.checks.accesses += checks.accesses - earlier.accesses;
+    result.checks.findings += checks.findings - earlier.findings;
+    if (!status.ok()) {
       fail(variant.name, status.message());
       continue;
     }
@@ -154,6 +162,8 @@ VerifyResult verify(const std::vector<Problem>& problems, std::vector<Variant> v
     result.summary.compared += one.compared;
     result.summary.mismatches += one.mismatches;
     result.summary.failed += one.failed;
+    result.summary.checks.accesses += one.checks.accesses;
+    result.summary.checks.findings += one.checks.findings;
     if (result.summary.first_failure.empty()) result.summary.first_failure = one.first_failure;
   }
   return result;
@@ -186,6 +196,37 @@ Result<std::vector<Variant>> gpu_variants(const std::string& name) {
   variants.push_back({fmt::format("{}, plan 0 again", name), best});
   variants.push_back({fmt::format("{}, batch cut", name), best, true, false});
   return variants;
+}
+
+Result<std::vector<Variant>> lockstep_variants() {
+  std::vector<Variant> variants;
+  const auto add = [&](const char* name, int warp, int plan) -> Status {
+    auto device = open(name, {.plan = plan});
+    if (!device.ok()) return device.status();
+    variants.push_back({fmt::format("warps of {}, plan {}", warp, plan), std::move(device).value()});
+    return {};
+  };
+  if (Status s = add("lockstep", 32, 0); !s.ok()) return s;
+  if (Status s = add("lockstep:64", 64, 0); !s.ok()) return s;
+  for (int plan = 1; plan < device::kVariants; ++plan)
+    if (Status s = add("lockstep", 32, plan); !s.ok()) return s;
+  return variants;
+}
+
+Status compile_ahead(const std::vector<Problem>& problems, std::vector<Variant>& variants,
+                     const CompileProgress& progress) {
+  Status first;
+  for (Variant& variant : variants) {
+    std::vector<Call> calls;
+    for (const Problem& problem : problems) {
+      auto call = testing::call_without_memory(problem);
+      if (!call.ok()) return call.status();
+      if (!applies(variant, call.value())) continue;
+      for (Call& one : calls_of(variant, call.value(), testing::batch_of(problem))) calls.push_back(std::move(one));
+    }
+    if (Status s = variant.device.compile_ahead(std::move(calls), progress); !s.ok() && first.ok()) first = s;
+  }
+  return first;
 }
 
 }  // namespace tokitai::evidence

@@ -24,6 +24,7 @@ struct OperatorResult {
   std::int64_t problems = 0, runs = 0;
   std::int64_t compared = 0, mismatches = 0;
   std::int64_t failed = 0;    // runs with a mismatch, or that did not run
+  AccessChecks checks{};      // on devices that check every access
   std::string first_failure;  // in words, with the problem's line
 };
 
@@ -45,5 +46,14 @@ Result<std::vector<Variant>> cpu_variants(const std::vector<std::string>& isas, 
 
 // The ways to run a GPU: the best plan twice, every other plan, then cut.
 Result<std::vector<Variant>> gpu_variants(const std::string& name);
+
+// The ways to run the GPU's text on checked fibers: warps of 32 and 64, and every other plan. Each runs under several
+// schedules.
+Result<std::vector<Variant>> lockstep_variants();
+
+// Has every kernel compiled that verifying these will run, on every core; for devices whose kernels are compiled when
+// they run. What fails to compile is told again where it runs.
+Status compile_ahead(const std::vector<testing::Problem>& problems, std::vector<Variant>& variants,
+                     const CompileProgress& progress);
 
 }  // namespace tokitai::evidence

@@ -40,6 +40,15 @@ TK_FN float select(bool condition, float yes, float no) { return condition ? yes
 // The second operand unless the first is greater: a NaN in `a` is dropped, the sign of zero is not promised.
 TK_FN float maximum(float a, float b) { return a > b ? a : b; }
 
+// The same where `b` is a number: what a running maximum needs, and one instruction more machines have.
+TK_FN float larger(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return fmaxf(a, b);
+#else
+  return maximum(a, b);
+#endif
+}
+
 inline constexpr float kInfinity = __builtin_bit_cast(float, 0x7f800000u);
 inline constexpr std::uint32_t kCanonicalNan = 0x7fc00000u;
 

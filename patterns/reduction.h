@@ -40,8 +40,8 @@ template <class F> struct SumFma {
 template <class F> struct Max {
   F value;
   static constexpr float identity = -kInfinity;
-  template <class Acc, class I> TK_FN Acc step(Acc acc, I i) const { return maximum(Acc(value(i)), acc); }
-  template <class Acc> static TK_FN Acc join(Acc a, Acc b) { return maximum(a, b); }
+  template <class Acc, class I> TK_FN Acc step(Acc acc, I i) const { return larger(Acc(value(i)), acc); }
+  template <class Acc> static TK_FN Acc join(Acc a, Acc b) { return larger(a, b); }
 };
 template <class F> Sum(F) -> Sum<F>;
 template <class F> SumFma(F) -> SumFma<F>;

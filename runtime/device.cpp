@@ -37,6 +37,19 @@ Result<std::int64_t> Device::workspace(Call& call) const {
   }
 }
 
+Status Device::compile_ahead(std::vector<Call> calls, const CompileProgress& progress) {
+  const DefaultFloatMode mode;
+  try {
+    for (Call& call : calls) {
+      if (call.contract == nullptr) return Status::invalid("a call names no operator");
+      if (Status status = check(call); !status.ok()) return status;
+    }
+    return machine_->compile_ahead(calls, progress);
+  } catch (const std::bad_alloc&) {
+    return {Code::unavailable, "out of memory for compiling ahead"};
+  }
+}
+
 Result<Device> open(std::string_view name, const DeviceOptions& options) {
   if (name == "reference") return Device(std::string(name), reference::make_machine());
   if (name == "cpu") {

@@ -7,6 +7,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,6 +23,14 @@ struct DeviceMemory {
   std::int64_t cached = 0;  // held for the next buffer; trim() gives it back
   std::int64_t free = 0, total = 0;
 };
+
+// What a device that checks every access of its kernels (lockstep) has looked at since it was opened.
+struct AccessChecks {
+  std::int64_t accesses = 0, findings = 0;
+};
+
+// How many kernels have been compiled, of how many.
+using CompileProgress = std::function<void(std::size_t, std::size_t)>;
 
 // What a machine implements; callers use the operator functions instead. The memory functions are the host's unless
 // a machine has memory of its own.
@@ -43,6 +52,9 @@ class Machine {
   virtual std::int64_t scratch_bytes() const { return 0; }
   // The most scratch memory a checked call takes, without copies of operands.
   virtual Result<std::int64_t> workspace(const Call& call) const;
+  // Has the kernels of checked calls compiled; machines without a compiler have nothing to do.
+  virtual Status compile_ahead(const std::vector<Call>& calls, const CompileProgress& progress);
+  virtual AccessChecks access_checks() const { return {}; }
 
   // Sizes and pointers have been checked for nonsense. See Device for the meaning of each.
   virtual Result<void*> allocate(std::int64_t bytes);
@@ -104,6 +116,10 @@ class Device {
   Status run(Call& call, Outcome* outcome = nullptr);
   // The most scratch memory that call would take here.
   Result<std::int64_t> workspace(Call& call) const;
+  // Has the kernels of those calls compiled on every core, so that running them later only loads them. Their memory
+  // is not touched and need not be there. The first failure; what else can be compiled is compiled all the same.
+  Status compile_ahead(std::vector<Call> calls, const CompileProgress& progress = {});
+  AccessChecks access_checks() const { return machine_->access_checks(); }
 
   // Memory that operators here reach without copying, aligned to 256 bytes, its contents undefined. A buffer may go
   // while work that uses it is queued: the memory is handed out again only to work queued later.

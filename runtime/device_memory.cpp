@@ -79,6 +79,8 @@ Result<double> Device::seconds_between(const Mark& earlier, const Mark& later) {
 
 Result<std::int64_t> Machine::workspace(const Call& call) const { return call.contract->workspace(call, threads()); }
 
+Status Machine::compile_ahead(const std::vector<Call>&, const CompileProgress&) { return {}; }
+
 Status Machine::queue(const Call& call) {
   Outcome ignored;
   return run(call, ignored);

@@ -95,9 +95,35 @@ Result<Call> call_without_memory(const Problem& problem) {
   return call;
 }
 
-bool Instance::has_batch(std::size_t operand) const {
-  const auto& shape = call_.contract->operands[operand].shape;
-  return !call_.contract->batch.empty() && (shape[0] == call_.contract->batch || shape[1] == call_.contract->batch);
+bool has_batch(const Contract& contract, std::size_t operand) {
+  const auto& shape = contract.operands[operand].shape;
+  return !contract.batch.empty() && (shape[0] == contract.batch || shape[1] == contract.batch);
+}
+
+std::int64_t batch_of(const Problem& problem) {
+  return problem.contract->list ? problem.list[0] : problem.size(problem.contract->batch);
+}
+
+Call cut(const Call& call, std::int64_t begin, std::int64_t end) {
+  Call part = call;
+  const auto narrow = [&](Operands& set) {
+    for (std::size_t i = 0; i < call.contract->operands.size(); ++i) {
+      View& view = set[i];
+      if (!view.present() || !has_batch(*call.contract, i)) continue;
+      const std::size_t d = call.contract->operands[i].shape[0] == call.contract->batch ? 0 : 1;
+      const std::int64_t step =
+          (d == 0 && view.rank == 2 ? view.row_stride : 1) * static_cast<std::int64_t>(size_of(view.type));
+      view.data = static_cast<std::byte*>(view.data) + begin * step;
+      view.shape[d] = end - begin;
+    }
+  };
+  if (call.contract->list) {
+    narrow(part.list[0]);
+    part.list.resize(1);
+  } else {
+    narrow(part.operands);
+  }
+  return part;
 }
 
 bool Instance::written(std::size_t operand) const { return call_.contract->operands[operand].role != Role::in; }
@@ -123,8 +149,7 @@ Result<Instance> Instance::make(const Problem& problem, Filling filling) {
   if (Status s = describe(problem, instance.call_, instance.sets_); !s.ok()) return s;
   if (!place(problem, instance.sets_, instance.call_, [&](View& view) { return instance.allocate(view); }))
     return Status(Code::unavailable, fmt::format("out of memory for {}", problem.text()));
-  const Contract& contract = *problem.contract;
-  instance.batch_ = contract.list ? problem.list[0] : problem.size(contract.batch);
+  instance.batch_ = batch_of(problem);
   if (Status s = instance.fill_operands(problem, filling); !s.ok()) return s;
   return instance;
 }
@@ -166,28 +191,6 @@ void Instance::reset(std::byte poison) {
         std::memset(set[i].data, static_cast<int>(poison), static_cast<std::size_t>(extent_of(set[i])));
   for (const Original& original : originals_)
     if (!original.bytes.empty()) std::memcpy(original.view.data, original.bytes.data(), original.bytes.size());
-}
-
-Call Instance::call(std::int64_t begin, std::int64_t end) const {
-  Call part = call_;
-  const auto cut = [&](Operands& set) {
-    for (std::size_t i = 0; i < call_.contract->operands.size(); ++i) {
-      View& view = set[i];
-      if (!view.present() || !has_batch(i)) continue;
-      const std::size_t d = call_.contract->operands[i].shape[0] == call_.contract->batch ? 0 : 1;
-      const std::int64_t step =
-          (d == 0 && view.rank == 2 ? view.row_stride : 1) * static_cast<std::int64_t>(size_of(view.type));
-      view.data = static_cast<std::byte*>(view.data) + begin * step;
-      view.shape[d] = end - begin;
-    }
-  };
-  if (call_.contract->list) {
-    cut(part.list[0]);
-    part.list.resize(1);
-  } else {
-    cut(part.operands);
-  }
-  return part;
 }
 
 }  // namespace tokitai::testing

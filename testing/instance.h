@@ -17,6 +17,12 @@ std::int64_t extent_of(const View& view);
 // The checked call of a problem over memory that is not there: for planning, which reads no element.
 Result<Call> call_without_memory(const Problem& problem);
 
+// The size of a problem's batch dimension, of a list the first tensor's; and a call over a part of it only.
+std::int64_t batch_of(const Problem& problem);
+Call cut(const Call& call, std::int64_t begin, std::int64_t end);
+// Whether a call cut along the batch still gives this operand.
+bool has_batch(const Contract& contract, std::size_t operand);
+
 class Instance {
  public:
   // Empty where memory ran out or the problem's options cannot be read.
@@ -24,7 +30,7 @@ class Instance {
 
   // The call over this memory; `call(begin, end)` only over a part of the batch dimension.
   Call call() const { return call_; }
-  Call call(std::int64_t begin, std::int64_t end) const;
+  Call call(std::int64_t begin, std::int64_t end) const { return cut(call_, begin, end); }
   std::int64_t batch() const { return batch_; }
 
   // Puts every output back to what it was before any run: poisoned with this byte, or the read value.
@@ -32,8 +38,7 @@ class Instance {
 
   // The operand sets of the call: one, or one per tensor of a list.
   const std::vector<Operands>& sets() const { return sets_; }
-  // Whether a call cut along the batch still gives this operand.
-  bool has_batch(std::size_t operand) const;
+  bool has_batch(std::size_t operand) const { return testing::has_batch(*call_.contract, operand); }
   bool written(std::size_t operand) const;
   // Whether the call reads what the operand holds before: an input, an output read too, or one over an input.
   bool read(std::size_t operand) const;

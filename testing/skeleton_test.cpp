@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "compiler/compiler.h"
 #include "evidence/verify.h"
 
 namespace tokitai {
@@ -23,6 +24,23 @@ TEST(Skeleton, EqualsTheReferenceBitForBitInEveryWayOfRunningIt) {
   ASSERT_TRUE(variants.ok()) << variants.status().message();
   const auto result = evidence::verify(problems.value(), std::move(variants).value(), {});
   EXPECT_GT(result.summary.compared, 1000000);
+  EXPECT_EQ(result.summary.mismatches, 0);
+  EXPECT_EQ(result.summary.failed, 0) << result.summary.first_failure;
+}
+
+// A new operator has its GPU kernels at once: here they run on checked fibers, with warps of 32 and of 64.
+TEST(Skeleton, EqualsTheReferenceOnCheckedFibers) {
+  if (!compiler::toolchain(compiler::Vendor::host).ok()) GTEST_SKIP() << "no C++ compiler";
+  const auto problems = testing::problems(testing::Use::verify_lockstep);
+  ASSERT_TRUE(problems.ok()) << problems.status().message();
+  std::vector<evidence::Variant> variants;
+  for (const char* name : {"lockstep", "lockstep:64"}) variants.push_back({name, open(name).value()});
+  const Status compiled = evidence::compile_ahead(problems.value(), variants, {});
+  ASSERT_TRUE(compiled.ok()) << compiled.message();
+  const auto result = evidence::verify(problems.value(), std::move(variants), {});
+  EXPECT_GT(result.summary.compared, 100000);
+  EXPECT_GT(result.summary.checks.accesses, 100000);
+  EXPECT_EQ(result.summary.checks.findings, 0);
   EXPECT_EQ(result.summary.mismatches, 0);
   EXPECT_EQ(result.summary.failed, 0) << result.summary.first_failure;
 }

@@ -20,7 +20,7 @@ case "${1:-build}" in
     clang-19 lld-19       # kernels for AMD GPUs
     python3 python3-numpy # the independent implementation in testing/acceptance
     binutils) ;;          # nm, for the test of what kernels export
-  lint) packages+=(libgtest-dev libmpfr-dev clang-format-19 clang-tidy-19 git) ;;
+  lint) packages+=(libgtest-dev libmpfr-dev clang-format-19 clang-tidy-19 git python3) ;;
   *) echo "usage: setup.sh [build|test|lint]" >&2; exit 2 ;;
 esac
 missing=()

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <set>
@@ -220,12 +221,16 @@ TEST(CacheSettings, AreReadFromTheEnvironment) {
   ::setenv("TOKITAI_CACHE_LIMIT", "much", 1);
   EXPECT_EQ(Cache::open("/tmp").status().code(), Code::invalid);
   ::unsetenv("TOKITAI_CACHE_LIMIT");
+  const char* named = std::getenv("TOKITAI_CACHE");
+  const std::string outer = named == nullptr ? "" : named;
+  ::unsetenv("TOKITAI_CACHE");
   ::setenv("XDG_CACHE_HOME", "/x", 1);
   EXPECT_EQ(default_cache_folder(), "/x/tokitai");
   ::setenv("TOKITAI_CACHE", "/y", 1);
   EXPECT_EQ(default_cache_folder(), "/y");
   ::unsetenv("TOKITAI_CACHE");
   ::unsetenv("XDG_CACHE_HOME");
+  if (!outer.empty()) ::setenv("TOKITAI_CACHE", outer.c_str(), 1);
 }
 
 // A number of processes with an empty cache ask for the same three kernels, each beginning with another.

@@ -11,7 +11,7 @@ struct Quad {
 #if defined(__AVX2__)
   __m128 v;
   friend TK_FN Quad operator+(Quad a, Quad b) { return {_mm_add_ps(a.v, b.v)}; }
-  friend TK_FN Quad maximum(Quad a, Quad b) { return {_mm_max_ps(a.v, b.v)}; }
+  friend TK_FN Quad larger(Quad a, Quad b) { return {_mm_max_ps(a.v, b.v)}; }
 #else
   float v[4];
 #endif

@@ -87,6 +87,7 @@ struct Lanes {
     return select(a > b, a, b);
 #endif
   }
+  friend TK_FN Lanes larger(Lanes a, Lanes b) { return maximum(a, b); }
   friend TK_FN LaneBits bits(Lanes a) { return hn::BitCast(BitsTag(), a.v); }
   friend TK_FN Mask is_nan(Lanes a) { return {hn::IsNaN(a.v)}; }
   friend TK_FN Lanes canonical(Lanes a) { return select(is_nan(a), from_bits(LaneBits(kCanonicalNan)), a); }

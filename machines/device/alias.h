@@ -107,6 +107,15 @@ TK_FN u32 load_fresh(Global<u32> p) {
 }
 TK_FN void wait_a_little() { __nanosleep(20); }
 
+// A call's second launch may be set up while the first one runs: it waits here before it touches memory.
+#if __CUDA_ARCH__ >= 900
+TK_FN void await_earlier() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+TK_FN void let_next_begin() { asm volatile("griddepcontrol.launch_dependents;"); }
+#else
+TK_FN void await_earlier() {}
+TK_FN void let_next_begin() {}
+#endif
+
 #if __CUDA_ARCH__ >= 900
 TK_FN int cluster_rank() {
   u32 r;
@@ -116,27 +125,44 @@ TK_FN int cluster_rank() {
 TK_FN void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
-// Writes to the same place in another block's shared memory.
-TK_FN void cluster_store(Shared<float> p, int rank, float v) {
-  u32 there;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;"
-      : "=r"(there)
-      : "r"(static_cast<unsigned>(__cvta_generic_to_shared(p))), "r"(rank));
-  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there), "f"(v) : "memory");
+// Values sent to every block of a cluster: a box's arrival is awaited through a barrier object in its own shared
+// memory that counts the bytes. (A cluster barrier would also wait for every store to global memory.)
+using Mailbox = Shared<u64>;
+TK_FN u32 address_of(const void* p) { return static_cast<u32>(__cvta_generic_to_shared(p)); }
+TK_FN void mailbox_open(Mailbox m) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address_of(m)) : "memory");
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
-#else
-TK_FN int cluster_rank() { return 0; }
-TK_FN void cluster_barrier() { barrier(); }
-TK_FN void cluster_store(Shared<float> p, int, float v) { *p = v; }
+// By one thread of each block, once per exchange: so many bytes will come.
+TK_FN void mailbox_expect(Mailbox m, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(m)), "r"(bytes) : "memory");
+}
+// To the same place of another block, where that block's mailbox counts it.
+TK_FN void mailbox_send(Mailbox m, Shared<float> place, int rank, float v) {
+  u32 there, box;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address_of(place)), "r"(rank));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(box) : "r"(address_of(m)), "r"(rank));
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(there),
+               "r"(__float_as_uint(v)), "r"(box)
+               : "memory");
+}
+TK_FN void mailbox_await(Mailbox m, u32 phase) {
+  u32 done = 0;
+  while (done == 0)
+    asm volatile(
+        "{\n.reg .pred p;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, "
+        "p;\n}"
+        : "=r"(done)
+        : "r"(address_of(m)), "r"(phase)
+        : "memory");
+}
 #endif
 
 #else  // AMD
 
 TK_FN int thread_index() { return static_cast<int>(__builtin_amdgcn_workitem_id_x()); }
 TK_FN int block_index() { return static_cast<int>(__builtin_amdgcn_workgroup_id_x()); }
-TK_FN int grid_size() {
-  return static_cast<int>(__builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x());
-}
+TK_FN int grid_size() { return static_cast<int>(__builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x()); }
 TK_FN void barrier() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();
@@ -148,9 +174,7 @@ TK_FN void warp_barrier() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 TK_FN void fence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
-TK_FN int wave_lane() {
-  return static_cast<int>(__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)));
-}
+TK_FN int wave_lane() { return static_cast<int>(__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0))); }
 TK_FN u32 fetch(u32 v, int lane) {
   return static_cast<u32>(__builtin_amdgcn_ds_bpermute(lane * 4, static_cast<int>(v)));
 }
@@ -198,17 +222,28 @@ template <int bytes, class T> TK_FN void copy_async(Shared<T> to, Global<const T
 TK_FN void copy_commit() {}
 template <int pending> TK_FN void copy_wait() {}
 
-TK_FN void atomic_min(Global<u64> p, u64 v) { __hip_atomic_fetch_min(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); }
+TK_FN void atomic_min(Global<u64> p, u64 v) {
+  __hip_atomic_fetch_min(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
 TK_FN u32 atomic_add(Global<u32> p, u32 v) {
   return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 TK_FN u32 load_fresh(Global<u32> p) { return __hip_atomic_load(p, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT); }
 TK_FN void wait_a_little() { __builtin_amdgcn_s_sleep(1); }
+TK_FN void await_earlier() {}
+TK_FN void let_next_begin() {}
 
+#endif
+
+#if !defined(__CUDACC_RTC__) || __CUDA_ARCH__ < 900
+// No clusters: a plan for such a target has none, so that nobody calls these.
+using Mailbox = Shared<u64>;
 TK_FN int cluster_rank() { return 0; }
-TK_FN void cluster_barrier() { barrier(); }
-TK_FN void cluster_store(Shared<float> p, int, float v) { *p = v; }
-
+TK_FN void cluster_barrier() {}
+TK_FN void mailbox_open(Mailbox) {}
+TK_FN void mailbox_expect(Mailbox, int) {}
+TK_FN void mailbox_send(Mailbox, Shared<float>, int, float) {}
+TK_FN void mailbox_await(Mailbox, u32) {}
 #endif
 
 // Every block of the launch arrives before any goes on. The launch must be cooperative; `counter` starts at zero

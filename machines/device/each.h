@@ -15,24 +15,24 @@ template <int wide> struct Pack {
 template <int wide> struct PackMask {
   bool v[wide];
 };
-#define TK_PACK_OPERATOR(op)                                                              \
+#define TK_PACK_OPERATOR(op)                                                                   \
   template <int wide> TK_FN Pack<wide> operator op(const Pack<wide>& a, const Pack<wide>& b) { \
-    Pack<wide> r;                                                                         \
-    TK_UNROLL                                                                             \
-    for (int e = 0; e < wide; ++e) r.v[e] = a.v[e] op b.v[e];                             \
-    return r;                                                                             \
-  }                                                                                       \
-  template <int wide> TK_FN Pack<wide> operator op(float a, const Pack<wide>& b) {        \
-    Pack<wide> r;                                                                         \
-    TK_UNROLL                                                                             \
-    for (int e = 0; e < wide; ++e) r.v[e] = a op b.v[e];                                  \
-    return r;                                                                             \
-  }                                                                                       \
-  template <int wide> TK_FN Pack<wide> operator op(const Pack<wide>& a, float b) {        \
-    Pack<wide> r;                                                                         \
-    TK_UNROLL                                                                             \
-    for (int e = 0; e < wide; ++e) r.v[e] = a.v[e] op b;                                  \
-    return r;                                                                             \
+    Pack<wide> r;                                                                              \
+    TK_UNROLL                                                                                  \
+    for (int e = 0; e < wide; ++e) r.v[e] = a.v[e] op b.v[e];                                  \
+    return r;                                                                                  \
+  }                                                                                            \
+  template <int wide> TK_FN Pack<wide> operator op(float a, const Pack<wide>& b) {             \
+    Pack<wide> r;                                                                              \
+    TK_UNROLL                                                                                  \
+    for (int e = 0; e < wide; ++e) r.v[e] = a op b.v[e];                                       \
+    return r;                                                                                  \
+  }                                                                                            \
+  template <int wide> TK_FN Pack<wide> operator op(const Pack<wide>& a, float b) {             \
+    Pack<wide> r;                                                                              \
+    TK_UNROLL                                                                                  \
+    for (int e = 0; e < wide; ++e) r.v[e] = a.v[e] op b;                                       \
+    return r;                                                                                  \
   }
 TK_PACK_OPERATOR(+)
 TK_PACK_OPERATOR(-)
@@ -69,8 +69,8 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
 
   const Arguments& arguments;
   Tensor tensor;
-  i64 first = 0;       // of this thread's elements
-  int count = 0;       // of them that exist
+  i64 first = 0;        // of this thread's elements
+  int count = 0;        // of them that exist
   bool aligned = true;  // every access may be 16 bytes wide
 
   TK_FN explicit EachMachine(const Arguments& a) : arguments(a) {}
@@ -89,8 +89,7 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
       constexpr Kind K = kind<O>;
       const Global<const Raw<K>> from = global<const Raw<K>>(tensor.data[O::index]) + first;
       constexpr int kAccess = P.wide * bytes_of(K) < 16 ? P.wide * bytes_of(K) : 16;
-      const Packed<K, P.wide> p =
-          aligned ? load_packed<K, P.wide, kAccess>(from) : load_some<K, P.wide>(from, count);
+      const Packed<K, P.wide> p = aligned ? load_packed<K, P.wide, kAccess>(from) : load_some<K, P.wide>(from, count);
       TK_UNROLL
       for (int e = 0; e < P.wide; ++e) r.v[e] = p[e];
     } else {
@@ -126,44 +125,48 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
     }
     return low;
   }
-  // Finds this thread's elements in a piece; false where it has none.
-  TK_FN bool place(i64 piece, int& which) {
-    which = tensor_of(piece);
+  // Calls f(which) for each of this thread's vectors of a piece, with that tensor's elements in place.
+  template <class F> TK_FN void for_piece(i64 piece, F f) {
+    const int which = tensor_of(piece);
     tensor = global<const Tensor>(arguments.tensors)[which];
-    first = ((piece - tensor.first) * P.threads + thread_index()) * P.wide;
-    const i64 left = tensor.length - first;
-    count = left >= P.wide ? P.wide : static_cast<int>(left);
     u64 address = 0;
     TK_UNROLL
     for (int i = 0; i < 8; ++i)
       if (kind_at(P.kinds, i) != Kind::absent) address |= std::bit_cast<u64>(tensor.data[i]);
-    aligned = address % 16 == 0 && left >= P.wide;
-    return left > 0;
+    const i64 base = (piece - tensor.first) * P.turns * P.threads * P.wide;
+    for (int turn = 0; turn < P.turns; ++turn) {
+      first = base + (static_cast<i64>(turn) * P.threads + thread_index()) * P.wide;
+      const i64 left = tensor.length - first;
+      if (left <= 0) break;
+      count = left >= P.wide ? P.wide : static_cast<int>(left);
+      aligned = address % 16 == 0 && left >= P.wide;
+      f(which);
+    }
   }
 };
 
 template <class D, EachPlan P> TK_FN void each_kernel(const Arguments& arguments) {
-  if constexpr (P.checked)
+  if constexpr (P.checked) {
+    await_earlier();
     if (global<u64>(arguments.flag)[0] != kUnflagged) return;
-  EachMachine<D, P> m(arguments);
-  for (i64 piece = block_index(); piece < arguments.extent[1]; piece += grid_size()) {
-    int which;
-    if (m.place(piece, which)) D::element(m);
   }
+  EachMachine<D, P> m(arguments);
+  for (i64 piece = block_index(); piece < arguments.extent[1]; piece += grid_size())
+    m.for_piece(piece, [&](int) { D::element(m); });
 }
 
 // The smallest refused element: the tensor's place in the list above 40 bits of position.
 template <class D, EachPlan P> TK_FN void each_check_kernel(const Arguments& arguments) {
+  let_next_begin();
   EachMachine<D, P> m(arguments);
-  for (i64 piece = block_index(); piece < arguments.extent[1]; piece += grid_size()) {
-    int which;
-    if (!m.place(piece, which)) continue;
-    const PackMask<P.wide> good = D::valid(m);
-    TK_UNROLL
-    for (int e = P.wide - 1; e >= 0; --e)
-      if (e < m.count && !good.v[e])
-        atomic_min(global<u64>(arguments.flag), static_cast<u64>(which) << 40 | static_cast<u64>(m.first + e));
-  }
+  for (i64 piece = block_index(); piece < arguments.extent[1]; piece += grid_size())
+    m.for_piece(piece, [&](int which) {
+      const PackMask<P.wide> good = D::valid(m);
+      TK_UNROLL
+      for (int e = P.wide - 1; e >= 0; --e)
+        if (e < m.count && !good.v[e])
+          atomic_min(global<u64>(arguments.flag), static_cast<u64>(which) << 40 | static_cast<u64>(m.first + e));
+    });
 }
 
 }  // namespace tokitai::device

@@ -46,12 +46,13 @@ template <Kind K, int wide> struct Packed {
   static constexpr int kWords = wide * bytes_of(K) / 4;
   u32 word[kWords];
 
-  TK_FN float operator[](int e) const {
+  TK_FN Raw<K> raw(int e) const {
     if constexpr (bytes_of(K) == 2)
-      return widen<K>(static_cast<u16>(word[e / 2] >> (16 * (e % 2))));
+      return static_cast<u16>(word[e / 2] >> (16 * (e % 2)));
     else
-      return widen<K>(word[e]);
+      return word[e];
   }
+  TK_FN float operator[](int e) const { return widen<K>(raw(e)); }
   TK_FN void set(int e, Raw<K> raw) {
     if constexpr (bytes_of(K) == 2)
       word[e / 2] = e % 2 == 0 ? raw : word[e / 2] | static_cast<u32>(raw) << 16;
@@ -94,7 +95,7 @@ template <Kind K, int wide, int access> TK_FN Packed<K, wide> load_packed(Global
 template <Kind K, int wide, int access> TK_FN void store_packed(Global<Raw<K>> to, const Packed<K, wide>& p) {
   if constexpr (access < 4) {
     TK_UNROLL
-    for (int e = 0; e < wide; ++e) to[e] = static_cast<u16>(p.word[e / 2] >> (16 * (e % 2)));
+    for (int e = 0; e < wide; ++e) to[e] = p.raw(e);
   } else {
     constexpr int kWords = access / 4;
     TK_UNROLL
@@ -120,12 +121,7 @@ template <Kind K, int wide> TK_FN Packed<K, wide> load_some(Global<const Raw<K>>
 template <Kind K, int wide> TK_FN void store_some(Global<Raw<K>> to, const Packed<K, wide>& p, int count) {
   TK_UNROLL
   for (int e = 0; e < wide; ++e)
-    if (e < count) {
-      if constexpr (bytes_of(K) == 2)
-        to[e] = static_cast<u16>(p.word[e / 2] >> (16 * (e % 2)));
-      else
-        to[e] = p.word[e];
-    }
+    if (e < count) to[e] = p.raw(e);
 }
 
 template <Kind K> TK_FN Global<Raw<K>> elements(const Operand& operand, i64 row) {

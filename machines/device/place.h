@@ -20,12 +20,15 @@ template <class I> TK_FN ColumnPlace<I> place_of_column(I column) {
 }
 
 // A thread's staged cell of shared memory: neighbouring threads lie side by side.
-template <class I> TK_FN I staged_cell(I stage, I operand, I chunk, I piece, I thread, int operands, int chunks, int pieces, int threads) {
+template <class I>
+TK_FN I staged_cell(I stage, I operand, I chunk, I piece, I thread, int operands, int chunks, int pieces, int threads) {
   return (((stage * operands + operand) * chunks + chunk) * pieces + piece) * threads + thread;
 }
 
 // The box: one value per group of 32 threads and term, of two reductions in flight.
-template <class I> TK_FN I box_slot(I parity, I term, I group, I groups) { return (parity * 3 + term) * groups + group; }
+template <class I> TK_FN I box_slot(I parity, I term, I group, I groups) {
+  return (parity * 3 + term) * groups + group;
+}
 
 // The tile pattern: 16 x 16 threads (or as the plan says) each own thread_rows x thread_cols outputs.
 template <class I> TK_FN I tile_rows(I rows, int tile) { return (rows + (tile - 1)) / tile; }

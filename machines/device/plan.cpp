@@ -51,7 +51,8 @@ Kind kind_of(const View& view) {
 
 std::uint32_t kinds_of(const Operands& operands) {
   std::uint32_t kinds = 0;
-  for (std::size_t i = 0; i < operands.size(); ++i) kinds |= static_cast<std::uint32_t>(kind_of(operands[i])) << (4 * i);
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    kinds |= static_cast<std::uint32_t>(kind_of(operands[i])) << (4 * i);
   return kinds;
 }
 
@@ -103,7 +104,7 @@ std::string kernel_name(const Contract& contract, std::string_view suffix) {
 
 std::string source_of(const Call& call, const Machinery& machinery, std::string_view header, std::string_view plan,
                       const Launch& launch, std::string_view body, int resident) {
-  const std::string text = fmt::format(
+  std::string text = fmt::format(
       "{}#include \"machines/device/{}\"\n"
       "#include \"operators/{}/definition.h\"\n"
       "namespace tokitai::device {{\n"
@@ -131,21 +132,26 @@ std::string_view name_of(Guard guard) {
 
 std::string text_of(const RowPlan& p) {
   return fmt::format(
-      "RowPlan plan{{.kinds = {:#x}, .staged = {:#x}, .zeros = {:#x}, .wide = {}, .chunks = {}, .threads = {}, "
-      ".teams = {}, .cluster = {}, .stages = {}, .access = {}, .guard = {}, .on_chip = {}, .column_sums = {}, "
+      "RowPlan plan{{.kinds = {:#x}, .staged = {:#x}, .ahead = {:#x}, .zeros = {:#x}, .cols = {}, .wide = {}, .chunks "
+      "= {}, .threads = {}, "
+      ".teams = {}, .cluster = {}, .stages = {}, .access = {}, .guard = {}, .on_chip = {}, .held = {}, .column_sums = "
+      "{}, "
       ".checked = {}, .finishes = {}}}",
-      p.kinds, p.staged, p.zeros, p.wide, p.chunks, p.threads, p.teams, p.cluster, p.stages, p.access,
-      name_of(p.guard), p.on_chip, p.column_sums, p.checked, p.finishes);
+      p.kinds, p.staged, p.ahead, p.zeros, p.cols, p.wide, p.chunks, p.threads, p.teams, p.cluster, p.stages, p.access,
+      name_of(p.guard), p.on_chip, p.held, p.column_sums, p.checked, p.finishes);
 }
 std::string text_of(const EachPlan& p) {
-  return fmt::format("EachPlan plan{{.kinds = {:#x}, .zeros = {:#x}, .wide = {}, .threads = {}, .checked = {}}}", p.kinds,
-                     p.zeros, p.wide, p.threads, p.checked);
+  return fmt::format(
+      "EachPlan plan{{.kinds = {:#x}, .zeros = {:#x}, .wide = {}, .turns = {}, .threads = {}, .checked = {}}}", p.kinds,
+      p.zeros, p.wide, p.turns, p.threads, p.checked);
 }
 std::string text_of(const SegmentPlan& p) {
   return fmt::format(
-      "SegmentPlan plan{{.kinds = {:#x}, .wide = {}, .access = {}, .whole = {}, .threads = {}, .digit_bits = {}, "
-      ".padding_option = {}, .padding = {}, .accumulate = {}, .checked = {}}}",
-      p.kinds, p.wide, p.access, p.whole, p.threads, p.digit_bits, p.padding_option, p.padding, p.accumulate, p.checked);
+      "SegmentPlan plan{{.kinds = {:#x}, .wide = {}, .access = {}, .whole = {}, .threads = {}, .ahead = {}, "
+      ".digit_bits = {}, "
+      ".padding_option = {}, .padding = {}, .accumulate = {}, .gathers = {}}}",
+      p.kinds, p.wide, p.access, p.whole, p.threads, p.ahead, p.digit_bits, p.padding_option, p.padding, p.accumulate,
+      p.gathers);
 }
 std::string text_of(const TilePlan& p) {
   return fmt::format(
@@ -177,15 +183,27 @@ Answer answer_of(Pattern pattern, std::uint64_t flag) {
   return {Answer::refused, static_cast<std::int64_t>(flag)};
 }
 
+namespace {
+Result<Program> plan_with(Pattern pattern, const Call& call, const Machinery& machinery) {
+  switch (pattern) {
+    case Pattern::each: return plan_each(call, machinery);
+    case Pattern::row: return plan_row(call, machinery);
+    case Pattern::segment: return plan_segment(call, machinery);
+    case Pattern::tile: return plan_tile(call, machinery);
+  }
+  return Status(Code::internal, "no such pattern");
+}
+}  // namespace
+
 Result<Program> plan(const Call& call, const Machinery& machinery) {
   for (const Entry& entry : table()) {
     if (entry.name != call.contract->name) continue;
-    switch (entry.pattern) {
-      case Pattern::each: return plan_each(call, machinery);
-      case Pattern::row: return plan_row(call, machinery);
-      case Pattern::segment: return plan_segment(call, machinery);
-      case Pattern::tile: return plan_tile(call, machinery);
-    }
+    Result<Program> program = plan_with(entry.pattern, call, machinery);
+    // Kernels that come second wait for the first themselves.
+    if (program.ok())
+      for (std::size_t i = 1; i < program->launches.size(); ++i)
+        program->launches[i].follows = machinery.target.clusters;
+    return program;
   }
   return Status(Code::internal, fmt::format("{} has no definition for GPUs", call.contract->name));
 }

@@ -32,6 +32,7 @@ struct Launch {
   bool cooperative = false;
   bool integer_atomics = false;  // the audit lets these pass: their outcome does not depend on their order
   std::int64_t work = 0;         // blocks wanted
+  bool follows = false;          // may be set up while the launch before it runs: it waits for it itself
   bool persistent = false;       // at most as many blocks as the device holds at once, a multiple of `cluster`
 };
 

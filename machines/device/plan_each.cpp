@@ -12,7 +12,8 @@ Result<Program> plan_each(const Call& call, const Machinery& machinery) {
   EachPlan p{};
   p.kinds = kinds_of(call.list[0]);
   p.zeros = zero_scalars(call);
-  p.wide = machinery.variant == 2 ? 4 : 8;
+  p.wide = machinery.variant == 2 ? 8 : 4;
+  p.turns = machinery.variant == 3 ? 3 : 1;
   p.threads = machinery.variant == 1 ? 128 : 256;
   p.checked = call.option_set("skip_nonfinite");
 
@@ -26,7 +27,8 @@ Result<Program> plan_each(const Call& call, const Machinery& machinery) {
     for (std::size_t i = 0; i < operands.size(); ++i) tensor.data[i] = operands[i].data;
     tensor.length = operands[0].elements();
     tensor.first = pieces;
-    pieces += (tensor.length + p.threads * p.wide - 1) / (p.threads * p.wide);
+    const std::int64_t piece = std::int64_t{p.threads} * p.wide * p.turns;
+    pieces += (tensor.length + piece - 1) / piece;
     program.tensors.push_back(tensor);
   }
   // A tensor without elements has no piece: the search for a piece's tensor takes the last that begins there.
@@ -37,8 +39,8 @@ Result<Program> plan_each(const Call& call, const Machinery& machinery) {
   const auto add = [&](std::string_view suffix, std::string_view body, const EachPlan& plan, bool check) {
     Launch launch;
     launch.kernel = kernel_name(*call.contract, suffix);
-    launch.plan = fmt::format("{} threads per block, {} neighbouring elements each; {} tensors, {} pieces", plan.threads,
-                              plan.wide, program.tensors.size(), pieces);
+    launch.plan = fmt::format("{} threads per block, {} times {} neighbouring elements each; {} tensors, {} pieces",
+                              plan.threads, plan.turns, plan.wide, program.tensors.size(), pieces);
     launch.block = plan.threads;
     launch.integer_atomics = check;
     launch.source = source_of(call, machinery, "each.h", text_of(plan), launch, body, 1);

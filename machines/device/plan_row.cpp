@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kColumns = 2048;     // a block of columns
 constexpr int kMostThreads = 512;  // leaves each thread 128 registers
+constexpr int kFewThreads = 256;   // where a thread needs more: sums of rows that are not whole blocks of f16
 constexpr int kChainRows = 32;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -19,14 +20,15 @@ int bytes_staged(const RowPlan& p, int storage_bytes) {
 }
 int shared_of(const RowPlan& p, int storage_bytes) {
   const int groups = p.threads / p.teams / 32 * p.cluster;
-  return bytes_staged(p, storage_bytes) + std::max(p.on_chip ? 2 * 3 * groups * 4 : 0, 256);
+  return bytes_staged(p, storage_bytes) + (p.cluster > 1 ? 16 : 0) + std::max(p.on_chip ? 2 * 3 * groups * 4 : 0, 256);
 }
 
 struct Facts {
   const Call& call;
   std::int64_t rows, cols;
   int storage_bytes;
-  int first_sum = -1;  // the first output over columns
+  int first_sum = -1;    // the first output over columns
+  bool columns = false;  // there are parameters per column
 };
 
 RowPlan facts_of(Facts& f) {
@@ -48,6 +50,8 @@ RowPlan facts_of(Facts& f) {
     } else if (matrix || spec.shape[0] == "cols") {
       p.access = std::min(p.access, alignment_of(view));
     }
+    if (spec.role == Role::in && view.rank == 1 && spec.shape[0] == "rows") p.ahead |= 1u << i;
+    if (spec.role == Role::in && spec.shape[0] == "cols") f.columns = true;
     if (spec.role == Role::out && spec.shape[0] == "1") p.finishes = true;
   }
   return p;
@@ -57,7 +61,8 @@ RowPlan facts_of(Facts& f) {
 bool fit(RowPlan& p, const Facts& f, const Machinery& machinery) {
   const int column_threads = 256 / p.wide;
   const std::int64_t blocks = ceil_div(f.cols, kColumns);
-  const std::int64_t most = kMostThreads / column_threads;
+  const bool asks = f.cols % kColumns != 0 || f.storage_bytes > 2;
+  const std::int64_t most = (p.column_sums && asks ? kFewThreads : kMostThreads) / column_threads;
   p.cluster = 1;
   while (ceil_div(blocks, p.cluster) > most) p.cluster *= 2;
   if (p.cluster > (machinery.target.clusters ? 8 : 1)) return false;
@@ -73,8 +78,10 @@ bool fit(RowPlan& p, const Facts& f, const Machinery& machinery) {
 
 RowPlan choose(Facts& f, const Machinery& machinery) {
   RowPlan p = facts_of(f);
-  // Column sums keep two values per element in registers: half as many elements per thread.
-  p.wide = p.column_sums || machinery.variant == 2 ? 4 : 8;
+  // Column sums keep two values per element in registers, and column parameters come through the cache: both do
+  // better with half as many elements per thread.
+  p.wide = (p.column_sums || (f.columns && f.cols > kColumns)) != (machinery.variant == 2 && !p.column_sums) ? 4 : 8;
+  p.cols = (f.cols & (f.cols - 1)) == 0 ? static_cast<int>(f.cols) : 0;
   p.chunks = 8;
   while (p.chunks > 1 && f.cols <= p.chunks / 2 * 256) p.chunks /= 2;
   if (machinery.variant == 3 || !fit(p, f, machinery)) {
@@ -82,8 +89,9 @@ RowPlan choose(Facts& f, const Machinery& machinery) {
     p.cluster = p.teams = p.stages = 1;
     p.chunks = 8;
     p.wide = 8;
-    p.threads = static_cast<int>(std::min<std::int64_t>(ceil_div(f.cols, kColumns) * 32, kMostThreads));
+    p.threads = static_cast<int>(std::min<std::int64_t>(ceil_div(f.cols, kColumns) * 32, kFewThreads));
   }
+  p.held = machinery.variant == 1 && p.on_chip && !p.column_sums && p.chunks * p.wide <= 32;
   p.access = std::min(p.access, p.wide * f.storage_bytes);
   const std::int64_t held = std::int64_t{p.threads} / p.teams / (256 / p.wide) * p.cluster * p.chunks * 256;
   p.guard = f.cols % p.wide != 0 ? Guard::elements : p.on_chip && held == f.cols ? Guard::none : Guard::vectors;
@@ -96,11 +104,11 @@ std::string words_of(const RowPlan& p, const Facts& f) {
                             : p.cluster > 1
                                 ? fmt::format("a row is shared by a cluster of {} blocks and read once", p.cluster)
                                 : "a row is read once";
-  return fmt::format("{} threads per row, {} row{} per block of {}, {} elements per thread and chunk, {} chunk{}, "
-                     "accesses of {} bytes, {} row{} on their way; {}; cols = {}",
-                     team * p.cluster, p.teams, p.teams == 1 ? "" : "s", p.threads, p.wide, p.chunks,
-                     p.chunks == 1 ? "" : "s", p.guard == Guard::elements ? f.storage_bytes : p.access, p.stages,
-                     p.stages == 1 ? "" : "s", place, f.cols);
+  return fmt::format(
+      "{} threads per row, {} row{} per block of {}, {} elements per thread and chunk, {} chunk{}, "
+      "accesses of {} bytes, {} row{} on their way; {}; cols = {}",
+      team * p.cluster, p.teams, p.teams == 1 ? "" : "s", p.threads, p.wide, p.chunks, p.chunks == 1 ? "" : "s",
+      p.guard == Guard::elements ? f.storage_bytes : p.access, p.stages, p.stages == 1 ? "" : "s", place, f.cols);
 }
 
 }  // namespace
@@ -139,7 +147,7 @@ Result<Program> plan_row(const Call& call, const Machinery& machinery) {
   launch.shared_bytes = shared_of(p, f.storage_bytes);
   launch.cluster = p.cluster;
   launch.integer_atomics = p.finishes;
-  const int resident = p.on_chip && p.threads <= 256 ? 2 : 1;
+  const int resident = p.on_chip && p.threads <= 256 && !p.column_sums ? 2 : 1;
   launch.source = source_of(call, machinery, "row.h", text_of(p), launch, "row_kernel<Definition, plan>", resident);
   const std::int64_t chains = ceil_div(f.rows, kChainRows);
   const std::int64_t items = p.column_sums ? chains : ceil_div(f.rows, p.teams);

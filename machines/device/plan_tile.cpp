@@ -29,17 +29,25 @@ Result<Program> plan_tile(const Call& call, const Machinery& machinery) {
   p.kinds = kinds_of(call.operands);
   for (std::size_t i = 0; i < 3; ++i) p.access[i] = row_access(call.operands[i]);
   p.inner = 16;
-  p.rows = p.cols = 128;
-  p.thread_rows = p.thread_cols = 8;
+  // Large tiles do more arithmetic per byte of shared memory; small ones keep a device busy with a small output.
+  const auto tile = [&](int rows, int cols, int thread_rows, int thread_cols) {
+    p.rows = rows, p.cols = cols, p.thread_rows = thread_rows, p.thread_cols = thread_cols;
+  };
   const auto tiles = [&] { return ((out.rows() + p.rows - 1) / p.rows) * ((out.cols() + p.cols - 1) / p.cols); };
-  const bool small = tiles() < machinery.multiprocessors;
-  if (small != (machinery.variant == 1)) {
-    p.rows = p.cols = 64;
-    p.thread_rows = p.thread_cols = 4;
-  }
+  // Single elements along the inner index leave no registers for large tiles.
+  const auto along_output = [&](std::size_t i) {
+    const std::string_view last = call.contract->operands[i].shape[1];
+    return last == shape[0] || last == shape[1];
+  };
+  const bool single = std::min(p.access[0], p.access[1]) < 4 && !(along_output(0) && along_output(1));
+  tile(256, 128, 16, 8);
+  if (machinery.variant == 2 || single || machinery.target.vendor == compiler::Vendor::amd ||
+      tiles() < 2 * machinery.multiprocessors)
+    tile(128, 128, 8, 8);
+  if ((machinery.variant != 2 && tiles() < machinery.multiprocessors) != (machinery.variant == 1)) tile(64, 64, 4, 4);
   if (tiles() > std::numeric_limits<int>::max())
-    return Status::invalid(fmt::format("{}: the output of {} x {} has too many tiles for one launch", call.contract->name,
-                                       out.rows(), out.cols()));
+    return Status::invalid(fmt::format("{}: the output of {} x {} has too many tiles for one launch",
+                                       call.contract->name, out.rows(), out.cols()));
 
   Program program;
   program.pattern = Pattern::tile;
@@ -50,12 +58,13 @@ Result<Program> plan_tile(const Call& call, const Machinery& machinery) {
   Launch launch;
   launch.block = p.rows / p.thread_rows * (p.cols / p.thread_cols);
   launch.kernel = kernel_name(*call.contract, "");
-  const bool vectors = std::min(p.access[0], p.access[1]) >= 8 && size_of(call.operand(0).type) == 2;
+  const bool two = p.rows < 256 && std::min(p.access[0], p.access[1]) >= 8 && size_of(call.operand(0).type) == 2;
   launch.source =
-      source_of(call, machinery, "tile.h", text_of(p), launch, "tile_kernel<Definition, plan>", vectors ? 2 : 1);
-  launch.plan = fmt::format("tiles of {} x {} with {} inner at a time, {} x {} outputs per thread; accesses of {}, {} and "
-                            "{} bytes; one fma chain per output",
-                            p.rows, p.cols, p.inner, p.thread_rows, p.thread_cols, p.access[0], p.access[1], p.access[2]);
+      source_of(call, machinery, "tile.h", text_of(p), launch, "tile_kernel<Definition, plan>", two ? 2 : 1);
+  launch.plan = fmt::format(
+      "tiles of {} x {} with {} inner at a time, {} x {} outputs per thread; accesses of {}, {} and "
+      "{} bytes; one fma chain per output",
+      p.rows, p.cols, p.inner, p.thread_rows, p.thread_cols, p.access[0], p.access[1], p.access[2]);
   launch.shared_bytes = 2 * (p.rows + 4 + p.cols + 4) * p.inner * 4;
   launch.work = tiles();
   program.launches.push_back(std::move(launch));

@@ -12,7 +12,9 @@ enum class Guard : int { none, vectors, elements };
 struct RowPlan {
   std::uint32_t kinds;   // element types of the operands, four bits each
   std::uint32_t staged;  // bit i: operand i is a matrix that is read, staged through shared memory
+  std::uint32_t ahead;   // bit i: operand i has one value per row, read while the row before is worked on
   std::uint32_t zeros;   // bit i: scalar i is +0, known to the compiler
+  int cols;              // where it is a power of two, which makes divisions by it products; else 0
   int wide;              // neighbouring elements a thread holds: 8 or 4
   int chunks;            // of the eight chunks of a block, those that can hold anything
   int threads;           // of a block
@@ -21,16 +23,18 @@ struct RowPlan {
   int stages;            // rows on their way or in use at once
   int access;            // bytes of one memory access
   Guard guard;
-  bool on_chip;       // a row stays on chip; otherwise it is read again for every pass
-  bool column_sums;   // rows in chains of 32, one block each
-  bool checked;       // a check ran before: write nothing where it refused
-  bool finishes;      // the last block finishes the call
+  bool on_chip;      // a row stays on chip; otherwise it is read again for every pass
+  bool held;         // a thread's elements are kept in its registers, not read from shared memory for every pass
+  bool column_sums;  // rows in chains of 32, one block each
+  bool checked;      // a check ran before: write nothing where it refused
+  bool finishes;     // the last block finishes the call
 };
 
 struct EachPlan {
   std::uint32_t kinds;
   std::uint32_t zeros;
-  int wide;
+  int wide;   // neighbouring elements of a thread
+  int turns;  // how often a thread takes such in one piece of work
   int threads;
   bool checked;
 };
@@ -41,18 +45,19 @@ struct SegmentPlan {
   int access;  // bytes of one memory access
   bool whole;  // every vector is whole, and may be read and written in such accesses
   int threads;
+  int ahead;           // rows of a sum on their way at once
   int digit_bits;      // of one pass of the sort
   int padding_option;  // which option holds the padding index
   bool padding;        // whether it is set
   bool accumulate;
-  bool checked;  // a check ran before: write nothing where it refused
+  bool gathers;  // rows by index, not sums of rows
 };
 
 struct TilePlan {
   std::uint32_t kinds;
-  int rows, cols, inner;          // of a block's tile
-  int thread_rows, thread_cols;   // of a thread's piece
-  int access[3];                  // bytes of one memory access, by operand
+  int rows, cols, inner;         // of a block's tile
+  int thread_rows, thread_cols;  // of a thread's piece
+  int access[3];                 // bytes of one memory access, by operand
 };
 
 }  // namespace tokitai::device

@@ -18,10 +18,10 @@ struct At {
 };
 
 template <RowPlan P> struct RowShape {
-  static constexpr int kColumnThreads = 256 / P.wide;      // per block of 2048 columns
-  static constexpr int kTeam = P.threads / P.teams;        // threads of this block that share a row
-  static constexpr int kHeld = kTeam / kColumnThreads;     // blocks of columns they hold at once
-  static constexpr int kGroups = kColumnThreads / 32;      // groups of 32 threads per block of columns
+  static constexpr int kColumnThreads = 256 / P.wide;   // per block of 2048 columns
+  static constexpr int kTeam = P.threads / P.teams;     // threads of this block that share a row
+  static constexpr int kHeld = kTeam / kColumnThreads;  // blocks of columns they hold at once
+  static constexpr int kGroups = kColumnThreads / 32;   // groups of 32 threads per block of columns
   static constexpr bool kOneGroup = kTeam == 32 && P.on_chip && P.cluster == 1;
   static constexpr int kStaged = count_set(P.staged);
   static constexpr Kind storage() {
@@ -33,6 +33,7 @@ template <RowPlan P> struct RowShape {
   static constexpr int kPiece = kRowBytes < 16 ? kRowBytes : 16;  // bytes of a cell
   static constexpr int kPieces = kRowBytes / kPiece;
   static constexpr int kStagedBytes = P.on_chip ? P.stages * kStaged * P.chunks * kPieces * P.threads * kPiece : 0;
+  static constexpr int kBoxAt = kStagedBytes + (P.cluster > 1 ? 16 : 0);  // behind two mailboxes
 };
 
 template <class D, RowPlan P> struct RowMachine : D::Names {
@@ -42,12 +43,12 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
 
   const Arguments& arguments;
   const i64 rows;
-  const int n;  // columns
-  const int thread;      // in the team
-  const int team;        // which of the block's
-  const int rank;        // which block of the cluster
-  const int lane;        // the first of this thread's
-  const int first_block; // of columns
+  const int n;            // columns
+  const int thread;       // in the team
+  const int team;         // which of the block's
+  const int rank;         // which block of the cluster
+  const int lane;         // the first of this thread's
+  const int first_block;  // of columns
   i64 row = 0;
   int stage = 0;
   mutable int parity = 0;
@@ -57,7 +58,7 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
   TK_FN explicit RowMachine(const Arguments& a)
       : arguments(a),
         rows(a.extent[0]),
-        n(static_cast<int>(a.extent[1])),
+        n(P.cols > 0 ? P.cols : static_cast<int>(a.extent[1])),
         thread(thread_index() % Shape::kTeam),
         team(thread_index() / Shape::kTeam),
         rank(P.cluster > 1 ? cluster_rank() : 0),
@@ -76,9 +77,36 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
   template <int I> TK_FN i64 value(IntegerOption<I>) const { return arguments.option[I]; }
   template <int I> TK_FN bool has(IntegerOption<I>) const { return (arguments.options_set >> I) & 1u; }
   template <class O> TK_FN float number(O) const {
-    return widen<kind<O>>(global<const Raw<kind<O>>>(arguments.operand[O::index].data)[row]);
+    static_assert(kind<O> == Kind::f32);
+    return from_bits(holds ? static_cast<u32>(held[one<O::index>()]) : static_cast<u32>(fetch_one<O::index>(row)));
   }
-  template <class O> TK_FN i64 integer(O) const { return load_integer<kind<O>>(arguments.operand[O::index], row); }
+  template <class O> TK_FN i64 integer(O) const {
+    return static_cast<i64>(holds ? held[one<O::index>()] : fetch_one<O::index>(row));
+  }
+
+  // --- One value per row: the next row's are read while this one is worked on.
+  static constexpr int kOnes = count_set(P.ahead) > 0 ? count_set(P.ahead) : 1;
+  u64 held[kOnes], next[kOnes];
+  bool holds = false;
+  template <int O> static constexpr int one() { return count_set(P.ahead & ((1u << O) - 1u)); }
+  template <int O> TK_FN u64 fetch_one(i64 of_row) const {
+    constexpr Kind K = kind_at(P.kinds, O);
+    if constexpr (K == Kind::f32)
+      return global<const u32>(arguments.operand[O].data)[of_row];
+    else
+      return static_cast<u64>(load_integer<K>(arguments.operand[O], of_row));
+  }
+  template <int O> TK_FN void fetch_ones(i64 of_row) {
+    if constexpr (O < 8) {
+      if constexpr ((P.ahead >> O) & 1u) next[one<O>()] = fetch_one<O>(of_row);
+      fetch_ones<O + 1>(of_row);
+    }
+  }
+  TK_FN void look_ahead(i64 of_row) {
+    TK_UNROLL
+    for (int i = 0; i < kOnes; ++i) held[i] = next[i];
+    if (of_row < rows) fetch_ones<0>(of_row);
+  }
 
   // --- Which elements exist.
   TK_FN int blocks() const { return (n + (kBlock - 1)) / kBlock; }
@@ -97,12 +125,18 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
       for (int block = first_block; block < blocks(); block += Shape::kHeld) f(block);
     }
   }
-  // Calls f(chunk, count) for the vectors of a block that have any element.
+  // Calls f(chunk, count) for the vectors of a block that have any element. A whole block is asked for once, so that
+  // its vectors need not be.
   template <class F> TK_FN void for_chunks(int block, F f) const {
-    TK_UNROLL
-    for (int chunk = 0; chunk < P.chunks; ++chunk) {
-      const int count = existing(block, chunk);
-      if (count > 0) f(chunk, count);
+    if (P.guard == Guard::none || (P.chunks == kChunks && (block + 1) * kBlock <= n)) {
+      TK_UNROLL
+      for (int chunk = 0; chunk < P.chunks; ++chunk) f(chunk, P.wide);
+    } else {
+      TK_UNROLL
+      for (int chunk = 0; chunk < P.chunks; ++chunk) {
+        const int count = existing(block, chunk);
+        if (count > 0) f(chunk, count);
+      }
     }
   }
   static TK_FN bool inside(int element, int count) { return P.guard != Guard::elements || element < count; }
@@ -154,19 +188,33 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
     }
   }
 
+  template <Kind K> static TK_FN float value_in(const Cell& c, int e) {
+    if constexpr (bytes_of(K) == 2)
+      return widen<K>(static_cast<u16>(c.word[e / 2] >> (16 * (e % 2))));
+    else
+      return widen<K>(c.word[e]);
+  }
   // A row that was read: its cells in shared memory, or global memory where it does not stay on chip.
   template <int O> struct Read {
     const RowMachine& m;
+    Cell held[P.held ? P.chunks * Shape::kPieces : 1];
+
+    TK_FN explicit Read(const RowMachine& machine) : m(machine) {
+      if constexpr (P.held)
+        m.for_chunks(m.first_block, [&](int chunk, int) {
+          TK_UNROLL
+          for (int piece = 0; piece < Shape::kPieces; ++piece)
+            held[chunk * Shape::kPieces + piece] = *m.cell(m.stage, slot<O>(), chunk, piece);
+        });
+    }
     TK_FN float operator[](At i) const {
       constexpr Kind K = kind_at(P.kinds, O);
-      if constexpr (P.on_chip) {
+      if constexpr (P.held) {
         constexpr int kPerPiece = Shape::kPiece / bytes_of(K);
-        const Cell c = *m.cell(m.stage, slot<O>(), i.chunk, i.element / kPerPiece);
-        const int e = i.element % kPerPiece;
-        if constexpr (bytes_of(K) == 2)
-          return widen<K>(static_cast<u16>(c.word[e / 2] >> (16 * (e % 2))));
-        else
-          return widen<K>(c.word[e]);
+        return value_in<K>(held[i.chunk * Shape::kPieces + i.element / kPerPiece], i.element % kPerPiece);
+      } else if constexpr (P.on_chip) {
+        constexpr int kPerPiece = Shape::kPiece / bytes_of(K);
+        return value_in<K>(*m.cell(m.stage, slot<O>(), i.chunk, i.element / kPerPiece), i.element % kPerPiece);
       } else {
         return m.template element<K>(elements<K>(m.arguments.operand[O], m.row), i);
       }
@@ -180,8 +228,8 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
     else
       return load_packed<K, P.wide, P.access>(at)[i.element];
   }
-  template <class O> TK_FN Read<O::index> load(O) const { return {*this}; }
-  template <class O> TK_FN Read<O::index> read(O) const { return {*this}; }
+  template <class O> TK_FN Read<O::index> load(O) const { return Read<O::index>(*this); }
+  template <class O> TK_FN Read<O::index> read(O) const { return Read<O::index>(*this); }
 
   template <int O> struct Columns {
     const RowMachine& m;
@@ -220,7 +268,7 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
   // --- Reductions.
   TK_FN auto box() const {
     if constexpr (P.on_chip)
-      return shared<float>(Shape::kStagedBytes);
+      return shared<float>(Shape::kBoxAt);
     else
       return global<float>(arguments.workspace) + (scratch_offset() + n);
   }
@@ -260,32 +308,58 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
     const int group = block * Shape::kGroups + thread % Shape::kColumnThreads / 32;
     const int slot_of_group = box_at(term, group);
     if constexpr (P.cluster > 1) {
-      if (thread % 32 < P.cluster) cluster_store(box() + slot_of_group, thread % 32, v);
+      if (thread % 32 < P.cluster) mailbox_send(mailbox(), box() + slot_of_group, thread % 32, v);
     } else {
       if (thread % 32 == 0) box()[slot_of_group] = v;
     }
   }
+  // The blocks' values from left to right; several are read at once, so that only the joining takes its turns.
   template <class Term> TK_FN float collect(int term) const {
+    constexpr int kMost = P.on_chip ? 16 : 4;
+    constexpr int kAtOnce = P.on_chip && Shape::kHeld * P.cluster < kMost ? Shape::kHeld * P.cluster : kMost;
     float total = Term::identity;
-    for (int block = 0; block < blocks(); ++block) {
-      const auto from = box() + box_at(term, block * Shape::kGroups);
-      float v[Shape::kGroups];
+    for (int first = 0; first < blocks(); first += kAtOnce) {
+      float v[kAtOnce][Shape::kGroups];
       TK_UNROLL
-      for (int g = 0; g < Shape::kGroups; ++g) v[g] = from[g];
-      TK_UNROLL
-      for (int step = 1; step < Shape::kGroups; step *= 2) {
+      for (int b = 0; b < kAtOnce; ++b) {
         TK_UNROLL
-        for (int g = 0; g < Shape::kGroups; g += 2 * step) v[g] = Term::join(v[g], v[g + step]);
+        for (int g = 0; g < Shape::kGroups; ++g) {
+          v[b][g] = 0.0f;
+          if (first + b < blocks()) v[b][g] = box()[box_at(term, (first + b) * Shape::kGroups + g)];
+        }
       }
-      total = block == 0 ? v[0] : Term::join(total, v[0]);
+      TK_UNROLL
+      for (int b = 0; b < kAtOnce; ++b) {
+        TK_UNROLL
+        for (int step = 1; step < Shape::kGroups; step *= 2) {
+          TK_UNROLL
+          for (int g = 0; g < Shape::kGroups; g += 2 * step) v[b][g] = Term::join(v[b][g], v[b][g + step]);
+        }
+        if (first + b < blocks()) total = first + b == 0 ? v[b][0] : Term::join(total, v[b][0]);
+      }
     }
     return total;
   }
-  TK_FN void meet() const {
-    if constexpr (P.cluster > 1)
-      cluster_barrier();
-    else
+  // Blocks of a cluster exchange values through a mailbox per parity. A block sends to one of them again only when
+  // it has everybody's values of the exchange between, which they sent after reading this one's.
+  mutable u32 exchanges = 0;
+  TK_FN Mailbox mailbox() const { return shared<u64>(Shape::kStagedBytes) + parity; }
+  TK_FN void open_mailboxes() const {
+    if (thread_index() == 0) {
+      mailbox_open(shared<u64>(Shape::kStagedBytes));
+      mailbox_open(shared<u64>(Shape::kStagedBytes) + 1);
+    }
+    cluster_barrier();
+  }
+  // After this every value that was posted can be read.
+  template <int terms> TK_FN void meet() const {
+    if constexpr (P.cluster > 1) {
+      if (thread_index() == 0) mailbox_expect(mailbox(), terms * box_groups() * 4);
+      mailbox_await(mailbox(), exchanges / 2 % 2);
+      exchanges += 1;
+    } else {
       barrier();
+    }
   }
   template <class... Term> TK_FN Reduced<float, sizeof...(Term)> reduce(const Term&... term) const {
     if constexpr (Shape::kOneGroup) {
@@ -293,12 +367,12 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
       warp_barrier();  // what was read of the row is read again: it does not fit the registers
       return all;
     } else {
-      if constexpr (!P.on_chip) meet();  // the box of the last reduction has been read
+      if constexpr (!P.on_chip) barrier();  // the box of the last reduction has been read
       for_blocks([&](int block) {
         int t = 0;
         ((post<Term>(t++, block, group_value(term, block))), ...);
       });
-      meet();
+      meet<sizeof...(Term)>();
       int t = 0;
       const Reduced<float, sizeof...(Term)> all{collect<Term>(t++)...};
       parity ^= 1;  // the next reduction posts elsewhere, and the one after it only behind another barrier
@@ -351,9 +425,7 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
   }
   template <class O, class F> TK_FN void store(O out, F f) const {
     for_blocks([&](int block) {
-      for_chunks(block, [&](int chunk, int count) {
-        store_vector(out, At{block, chunk, 0}, count, f);
-      });
+      for_chunks(block, [&](int chunk, int count) { store_vector(out, At{block, chunk, 0}, count, f); });
     });
   }
   // Everywhere f, in column j g: the one vector that holds j asks each element.
@@ -398,8 +470,7 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
       });
     });
   }
-  template <class A, class TermA, class B, class TermB>
-  TK_FN void column_sums(A, const TermA& a, B, const TermB& b) {
+  template <class A, class TermA, class B, class TermB> TK_FN void column_sums(A, const TermA& a, B, const TermB& b) {
     static_assert(B::index == A::index + 1, "the second kernel finds the sums in the contract's order");
     column_chain<0>(a);
     column_chain<1>(b);
@@ -423,7 +494,7 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
 
   // --- After every row: the last block to finish does this with all its threads.
   TK_FN bool last_block() const {
-    const Shared<u32> answer = shared<u32>(Shape::kStagedBytes);
+    const Shared<u32> answer = shared<u32>(Shape::kBoxAt);
     fence();
     barrier();
     if (thread_index() == 0) answer[0] = atomic_add(global<u32>(arguments.counter), 1);
@@ -458,7 +529,7 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
     for (row = thread_index(); row < rows; row += P.threads) mine += counted(*this) ? 1u : 0u;
     TK_UNROLL
     for (int mask = 1; mask < 32; mask *= 2) mine += shuffle_xor(mine, mask);
-    const Shared<u32> groups = shared<u32>(Shape::kStagedBytes);
+    const Shared<u32> groups = shared<u32>(Shape::kBoxAt);
     if (thread_index() % 32 == 0) groups[thread_index() / 32] = mine;
     barrier();
     i64 count = 0;
@@ -479,21 +550,27 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
     stage = 0;
     TK_UNROLL
     for (int s = 0; s < P.stages; ++s) fetch_row(first + s * step < end ? first + s * step : rows, s);
+    holds = true;
+    if (first < end) fetch_ones<0>(first);
     for (row = first; row < end; row += step) {
+      look_ahead(row + step < end ? row + step : rows);
       if constexpr (P.on_chip) copy_wait<P.stages - 1>();
       D::row(*this);
       const i64 next = row + P.stages * step;
       fetch_row(next < end ? next : rows, stage);
       stage = stage + 1 == P.stages ? 0 : stage + 1;
     }
+    holds = false;
   }
 };
 
 template <class D, RowPlan P> TK_FN void row_kernel(const Arguments& arguments) {
-  if constexpr (P.checked)
+  if constexpr (P.checked) {
+    await_earlier();
     if (global<u64>(arguments.flag)[0] != kUnflagged) return;
+  }
   RowMachine<D, P> m(arguments);
-  if constexpr (P.cluster > 1) cluster_barrier();  // every block has begun before its memory is written to
+  if constexpr (P.cluster > 1) m.open_mailboxes();  // and every block has begun before its memory is written to
   const i64 worker = block_index() / P.cluster, workers = grid_size() / P.cluster;
   if constexpr (P.column_sums) {
     const i64 chains = (m.rows + (kChain - 1)) / kChain;
@@ -506,12 +583,14 @@ template <class D, RowPlan P> TK_FN void row_kernel(const Arguments& arguments) 
   } else {
     m.run(worker * P.teams + m.team, m.rows, workers * P.teams);
   }
+  if constexpr (P.cluster > 1) cluster_barrier();  // no block ends while others may send to it
   if constexpr (P.finishes)
     if (m.last_block()) D::finish(m);
 }
 
 // Asks every row before anything is written; the smallest refused one is kept.
 template <class D, RowPlan P> TK_FN void row_check_kernel(const Arguments& arguments) {
+  let_next_begin();
   RowMachine<D, P> m(arguments);
   for (m.row = static_cast<i64>(block_index()) * P.threads + thread_index(); m.row < m.rows;
        m.row += static_cast<i64>(grid_size()) * P.threads)
@@ -521,6 +600,7 @@ template <class D, RowPlan P> TK_FN void row_check_kernel(const Arguments& argum
 // The upper levels of the column rule: a block owns 32 columns of one sum, its groups take the chains in turn.
 // Levels go back and forth between the partial rows and a second region behind them.
 template <RowPlan P, int first_out> TK_FN void column_kernel(const Arguments& arguments) {
+  await_earlier();
   const i64 rows = arguments.extent[0], n = arguments.extent[1];
   const i64 per_sum = (n + 31) / 32;
   const int which = static_cast<int>(block_index() / per_sum);

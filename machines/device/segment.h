@@ -1,7 +1,8 @@
-// The segment pattern on a GPU: gather rows by index; sum the rows that share one.
+// The segment pattern on a GPU: gather rows by index; sum the rows that share one. One cooperative launch each: phases
+// are separated by grid barriers, the first asks every index.
 // The sum sorts the positions by index (stable, so every sum sees them in ascending order), sums chains of 32
 // occurrences in registers and writes each row once; longer runs are joined level by level, 32 partial results at
-// a time, as the column rule says. One cooperative launch: phases are separated by grid barriers.
+// a time, as the column rule says.
 #pragma once
 #include "machines/device/memory.h"
 #include "machines/device/plans.h"
@@ -112,6 +113,12 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     return padded(v) || (v >= 0 && v < vocab);
   }
   template <class O> TK_FN constexpr bool flag(O) const { return P.accumulate; }
+  // Every index is asked before anything is written; the smallest refused position is kept.
+  TK_FN void check_indices() const {
+    for (i64 i = static_cast<i64>(block_index()) * P.threads + thread_index(); i < queries;
+         i += static_cast<i64>(grid_size()) * P.threads)
+      if (!valid(i)) atomic_min(global<u64>(arguments.flag), static_cast<u64>(i));
+  }
 
   // --- Rows by index: a group of 32 threads copies a row, several vectors on their way at once.
   template <class O, class W> TK_FN void gather(O, W) const {
@@ -119,8 +126,11 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     constexpr int kVectors = 4;
     const i64 groups = static_cast<i64>(grid_size()) * (P.threads / 32);
     const int lane = thread_index() % 32;
-    for (i64 i = static_cast<i64>(block_index()) * (P.threads / 32) + thread_index() / 32; i < queries; i += groups) {
-      const i64 v = index(i);
+    i64 i = static_cast<i64>(block_index()) * (P.threads / 32) + thread_index() / 32;
+    i64 next = i < queries ? index(i) : 0;
+    for (; i < queries; i += groups) {
+      const i64 v = next;
+      if (i + groups < queries) next = index(i + groups);
       const bool hole = padded(v);
       const Global<const Raw<K>> from = elements<K>(arguments.operand[W::index], hole ? 0 : v);
       const Global<Raw<K>> to = elements<K>(arguments.operand[O::index], i);
@@ -149,15 +159,16 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
   }
   template <Kind K> TK_FN void store_row(Global<Raw<K>> to, i64 at, const Packed<K, P.wide>& v) const {
     if constexpr (P.whole)
-      store_packed<K, P.wide, (P.access < P.wide * bytes_of(K) ? P.access : (P.wide * bytes_of(K) < 16 ? P.wide * bytes_of(K) : 16))>(to + at, v);
+      store_packed<K, P.wide,
+                   (P.access < P.wide * bytes_of(K) ? P.access
+                                                    : (P.wide * bytes_of(K) < 16 ? P.wide * bytes_of(K) : 16))>(to + at,
+                                                                                                                v);
     else
       store_some<K, P.wide>(to + at, v, left(at));
   }
 
   // --- Sums of rows that share an index.
-  template <class O, class Y> TK_FN void scatter_sum(O, Y, bool) const {
-    Scatter<O::index, Y::index>{*this}.run();
-  }
+  template <class O, class Y> TK_FN void scatter_sum(O, Y, bool) const { Scatter<O::index, Y::index>{*this}.run(); }
 
   template <int O, int Y> struct Scatter {
     const SegmentMachine& m;
@@ -177,10 +188,10 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
       const i64 all = static_cast<i64>(grid_size()) * P.threads;
       const i64 self = static_cast<i64>(block_index()) * P.threads + thread_index();
 
-      // Every index is asked before anything is written; rows nobody asked for keep an empty run.
+      // Rows nobody asked for keep an empty run.
+      m.check_indices();
       for (i64 i = self; i < m.queries; i += all) {
         const i64 v = m.index(i);
-        if (!m.valid(i)) atomic_min(global<u64>(m.arguments.flag), static_cast<u64>(i));
         sorter.put(i, m.padded(v) ? static_cast<u32>(m.vocab) : static_cast<u32>(v), static_cast<u32>(i));
       }
       const Global<u32> begin = global<u32>(m.arguments.workspace) + space.begin;
@@ -189,6 +200,7 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
         begin[v] = 0;
         end[v] = 0;
       }
+      if (self < kLevels) levels()[self] = 0;
       sorter.meet();
       if (flagged()) return;
       sorter.sort(m.queries, m.vocab);
@@ -197,7 +209,12 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
         const u32 key = sorter.keys()[p];
         if (static_cast<i64>(key) >= m.vocab) continue;
         if (p == 0 || sorter.keys()[p - 1] != key) begin[key] = static_cast<u32>(p);
-        if (p + 1 == m.queries || sorter.keys()[p + 1] != key) end[key] = static_cast<u32>(p + 1);
+        if (p + 1 == m.queries || sorter.keys()[p + 1] != key) {
+          end[key] = static_cast<u32>(p + 1);
+          i64 span = kChain;
+          for (int level = 0; p >= span && sorter.keys()[p - span] == key; ++level, span *= kChain)
+            atomic_add(levels() + level, 1);
+        }
         if (kExact && p >= kMostOccurrences && sorter.keys()[p - kMostOccurrences] == key)
           atomic_min(global<u64>(m.arguments.flag), kTooMany | key);
       }
@@ -206,10 +223,16 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
 
       empty_rows(end);
       chains(sorter, begin, end);
-      for (i64 span = kChain; span < m.queries; span *= kChain) {
+      i64 span = kChain;
+      for (int level = 0; level < kLevels && load_fresh(levels() + level) != 0; ++level, span *= kChain) {
         sorter.meet();
         join(sorter, begin, end, span);
       }
+    }
+    // How many indices occur more than 32, 32^2, ... times: levels that nobody needs are left out.
+    static constexpr int kLevels = kSortLevels;
+    TK_FN Global<u32> levels() const {
+      return global<u32>(m.arguments.workspace) + sort_space<P.digit_bits>(m.queries, m.vocab, grid_size()).levels;
     }
     TK_FN bool flagged() const { return global<u64>(m.arguments.flag)[0] != kUnflagged; }
 
@@ -261,7 +284,8 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     };
     // Chains of up to 32 occurrences. A group takes the chains that start in 32 sorted positions, and one slab of
     // columns; it walks the positions with several rows on their way, whatever chain they belong to.
-    template <class Sorter> TK_FN void chains(const Sorter& sorter, Global<const u32> begin, Global<const u32> end) const {
+    template <class Sorter>
+    TK_FN void chains(const Sorter& sorter, Global<const u32> begin, Global<const u32> end) const {
       const i64 windows = (m.queries + kChain - 1) / kChain;
       for (i64 item = group(); item < windows * slabs(); item += groups()) {
         const i64 base = item / slabs() * kChain;
@@ -281,9 +305,28 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
         walk(sorter, base, at, starts, key, first, stop, value);
       }
     }
-    template <class Sorter>
-    TK_FN void walk(const Sorter& sorter, i64 base, i64 at, u32 starts, u32 key, u32 first, u32 stop, u32 value) const {
-      constexpr int kAhead = 4;
+    // Rows on their way lie in this thread's own cells of shared memory, behind the sort's.
+    static constexpr int kAhead = P.ahead;
+    static constexpr int kRowBytes = P.wide * bytes_of(KY);
+    using Cell = Words<kRowBytes / 4>;
+    static_assert(kRowBytes <= 16);
+    TK_FN Shared<Cell> cell(int slot) const {
+      return shared<Cell>(Sorter<P.digit_bits, P.threads>::kSharedBytes) + (slot * P.threads + thread_index());
+    }
+    TK_FN void fetch(u32 row, i64 at, int slot) const {
+      const Global<const Raw<KY>> from = elements<KY>(m.arguments.operand[Y], row) + at;
+      if constexpr (P.whole && P.access == kRowBytes) {
+        copy_async<kRowBytes>(cell(slot), cast<const Cell>(from));
+      } else {
+        const Packed<KY, P.wide> p = m.template load_row<KY>(elements<KY>(m.arguments.operand[Y], row), at);
+        Cell c;
+        TK_UNROLL
+        for (int w = 0; w < kRowBytes / 4; ++w) c.word[w] = p.word[w];
+        *cell(slot) = c;
+      }
+    }
+    template <class Sorted>
+    TK_FN void walk(const Sorted& sorter, i64 base, i64 at, u32 starts, u32 key, u32 first, u32 stop, u32 value) const {
       int from = 0, last = 31;
       while (((starts >> from) & 1u) == 0) ++from;
       while (((starts >> last) & 1u) == 0) --last;
@@ -297,34 +340,40 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
         return c;
       };
       const i64 end = chain_at(last).end;
+      const bool inside = at < m.dim;
+      const auto send_for = [&](i64 q, int slot) {
+        const u32 near = shuffle(value, static_cast<int>((q - base) % 32));
+        if (q < end && inside) {
+          u32 row = near;
+          if (q - base >= 32) row = sorter.values()[q];
+          fetch(row, at, slot);
+        }
+        copy_commit();
+      };
+      i64 p = base + from;
+      TK_UNROLL
+      for (int a = 0; a < kAhead; ++a) send_for(p + a, a);
       Chain chain = chain_at(from);
       Sum sum;
-      const bool inside = at < m.dim;
-      for (i64 p = base + from; p < end; p += kAhead) {
-        Packed<KY, P.wide> held[kAhead];
-        TK_UNROLL
-        for (int r = 0; r < kAhead; ++r) {
-          const i64 q = p + r;
-          const u32 near = shuffle(value, static_cast<int>((q - base) % 32));
-          if (q < end && inside) {
-            const u32 row = q - base < 32 ? near : u32(sorter.values()[q]);
-            held[r] = m.template load_row<KY>(elements<KY>(m.arguments.operand[Y], row), at);
-          }
+      for (int slot = 0; p < end; ++p) {
+        if (p == chain.end) {
+          if (inside) flush(chain, sum, at);
+          chain = chain_at(static_cast<int>(p - base));
+          sum = Sum{};
         }
-        TK_UNROLL
-        for (int r = 0; r < kAhead; ++r) {
-          const i64 q = p + r;
-          if (q < end) {
-            if (q == chain.end) {
-              if (inside) flush(chain, sum, at);
-              chain = chain_at(static_cast<int>(q - base));
-              sum = Sum{};
-            }
-            if (inside) sum.add(held[r], static_cast<int>(q - chain.start));
-          }
+        copy_wait<kAhead - 1>();
+        if (inside) {
+          const Cell c = *cell(slot);
+          Packed<KY, P.wide> row;
+          TK_UNROLL
+          for (int w = 0; w < kRowBytes / 4; ++w) row.word[w] = c.word[w];
+          sum.add(row, static_cast<int>(p - chain.start));
         }
+        send_for(p + kAhead, slot);
+        slot = slot + 1 == kAhead ? 0 : slot + 1;
       }
       if (inside) flush(chain, sum, at);
+      copy_wait<0>();
     }
     // The sum of one chain, a few columns of it.
     struct Sum {
@@ -340,6 +389,12 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
         }
         if (kExact && turn % 8 == 7) settle();
       }
+      TK_FN float value(int e) const {
+        if constexpr (kExact)
+          return half[e].single();
+        else
+          return single[e];
+      }
       TK_FN void settle() {
         TK_UNROLL
         for (int e = 0; e < (kExact ? P.wide : 1); ++e) half[e].settle();
@@ -347,6 +402,13 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     };
     TK_FN void flush(const Chain& chain, Sum& sum, i64 at) const {
       const bool whole = chain.stop - chain.first <= kChain;
+      if (chain.stop - chain.first == 1) {  // the value itself, a zero as +0
+        float out[P.wide];
+        TK_UNROLL
+        for (int e = 0; e < P.wide; ++e) out[e] = sum.value(e);
+        finish(chain.key, at, out);
+        return;
+      }
       if constexpr (kExact) sum.settle();
       if (whole) {
         float out[P.wide];
@@ -374,68 +436,134 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     // One level up: 32 partial results, `span` positions apart, become one, in the place of the first.
     template <class Sorter>
     TK_FN void join(const Sorter& sorter, Global<const u32> begin, Global<const u32> end, i64 span) const {
+      // The chains of long runs that start in 32 positions, a few such windows at once. A slab's windows are spread
+      // over all groups.
+      constexpr int kScan = 4;
       const i64 windows = (m.queries + kChain - 1) / kChain;
-      for (i64 item = group(); item < windows * slabs(); item += groups()) {
-        const i64 window = item / slabs(), slab = item % slabs();
-        const i64 at = (slab * 32 + lane()) * P.wide;
-        // The chains of long runs that begin in these 32 positions: of a run's first, and of one that goes on.
-        const i64 mine = window * kChain + lane();
-        bool starts = false;
-        if (mine < m.queries) {
-          const u32 key = sorter.keys()[mine];
-          if (static_cast<i64>(key) < m.vocab) {
-            const i64 first = begin[key];
-            starts = end[key] - first > span && (mine - first) % (span * kChain) == 0;
+      const i64 rounds = (windows + kScan - 1) / kScan;
+      for (i64 item = group(); item < rounds * slabs(); item += groups()) {
+        const i64 round = item / slabs();
+        const i64 at = (item % slabs() * 32 + lane()) * P.wide;
+        u32 key[kScan];
+        TK_UNROLL
+        for (int s = 0; s < kScan; ++s) {
+          const i64 mine = (round * kScan + s) * kChain + lane();
+          key[s] = 0xffffffffu;
+          if (mine < m.queries) key[s] = sorter.keys()[mine];
+        }
+        u32 first[kScan], stop[kScan];
+        TK_UNROLL
+        for (int s = 0; s < kScan; ++s) {
+          first[s] = stop[s] = 0;
+          if (static_cast<i64>(key[s]) < m.vocab) {
+            first[s] = begin[key[s]];
+            stop[s] = end[key[s]];
           }
         }
-        const u32 mask = ballot(starts);
-        for (int b = 0; b < kChain; ++b) {
-          if (((mask >> b) & 1u) == 0 || at >= m.dim) continue;
-          const i64 p = window * kChain + b;
-          const u32 key = sorter.keys()[p];
-          join_at(key, p, begin[key], end[key], span, at);
+        TK_UNROLL
+        for (int s = 0; s < kScan; ++s) {
+          const i64 base = (round * kScan + s) * kChain;
+          const u32 mask =
+              ballot(static_cast<i64>(stop[s] - first[s]) > span && (base + lane() - first[s]) % (span * kChain) == 0);
+          for (int b = 0; mask >> b != 0; ++b) {
+            if (((mask >> b) & 1u) == 0) continue;
+            const u32 k = shuffle(key[s], b), from = shuffle(first[s], b), to = shuffle(stop[s], b);
+            if (at < m.dim) join_at(k, base + b, from, to, span, at);
+            if (b == 31) break;
+          }
         }
       }
     }
     TK_FN void join_at(u32 key, i64 p, i64 first, i64 stop, i64 span, i64 at) const {
       const bool whole = stop - first <= span * kChain;
-      const int real = m.left(at);
-      float sum[P.wide];
+      const i64 end = p + span * kChain < stop ? p + span * kChain : stop;
+      JoinSum sum;
+      for (i64 q = p; q < end; q += kAheadJoin * span) {
+        Partial held[kAheadJoin][P.wide];
+        TK_UNROLL
+        for (int r = 0; r < kAheadJoin; ++r)
+          if (q + r * span < end) load_partials(held[r], partial_of(q + r * span, first), at);
+        TK_UNROLL
+        for (int r = 0; r < kAheadJoin; ++r)
+          if (q + r * span < end) sum.add(held[r]);
+      }
+      if (whole) {
+        float out[P.wide];
+        sum.round(out);
+        finish(key, at, out);
+        return;
+      }
+      const Global<Partial> to = partials() + (partial_of(p, first) + at);
       TK_UNROLL
-      for (int e = 0; e < P.wide; ++e) {
-        sum[e] = 0.0f;
-        if (e >= real) continue;
-        if constexpr (kExact) {
-          ExactTotal total;
-          for (i64 q = p; q < stop && q < p + span * kChain; q += span)
-            total.add(static_cast<i64>(partials()[partial_of(q, first) + at + e]));
-          if (whole)
-            sum[e] = KO == Kind::f16 ? total.odd() : total.single();
-          else
-            partials()[partial_of(p, first) + at + e] = static_cast<u64>(total.exact());
-        } else {
-          for (i64 q = p; q < stop && q < p + span * kChain; q += span)
-            sum[e] = sum[e] + from_bits(partials()[partial_of(q, first) + at + e]);
-          if (!whole) partials()[partial_of(p, first) + at + e] = bits(sum[e]);
+      for (int e = 0; e < P.wide; ++e)
+        if (e < m.left(at)) to[e] = sum.partial(e);
+    }
+    // Partial rows are aligned where every vector of a row is whole.
+    static constexpr int kAheadJoin = kExact ? 2 : 4;
+    TK_FN void load_partials(Partial (&held)[P.wide], i64 row, i64 at) const {
+      const Global<const Partial> from = partials() + (row + at);
+      if constexpr (P.whole) {
+        constexpr int kBytes = static_cast<int>(sizeof(Partial)), kAll = P.wide * kBytes;
+        constexpr int kPiece = kAll < 16 ? kAll : 16, kPer = kPiece / kBytes;
+        TK_UNROLL
+        for (int a = 0; a < kAll / kPiece; ++a) {
+          const Words<kPiece / 4> w = cast<const Words<kPiece / 4>>(from)[a];
+          TK_UNROLL
+          for (int e = 0; e < kPer; ++e) {
+            if constexpr (kExact)
+              held[a * kPer + e] = static_cast<u64>(w.word[2 * e]) | static_cast<u64>(w.word[2 * e + 1]) << 32;
+            else
+              held[a * kPer + e] = w.word[e];
+          }
+        }
+      } else {
+        TK_UNROLL
+        for (int e = 0; e < P.wide; ++e) {
+          held[e] = 0;
+          if (e < m.left(at)) held[e] = from[e];
         }
       }
-      if (whole) finish(key, at, sum);
     }
+    // The sum of 32 partial results.
+    struct JoinSum {
+      ExactTotal total[kExact ? P.wide : 1];
+      float single[kExact ? 1 : P.wide] = {};
+      TK_FN void add(const Partial (&held)[P.wide]) {
+        TK_UNROLL
+        for (int e = 0; e < P.wide; ++e) {
+          if constexpr (kExact)
+            total[e].add(static_cast<i64>(held[e]));
+          else
+            single[e] = single[e] + from_bits(held[e]);
+        }
+      }
+      TK_FN void round(float (&out)[P.wide]) const {
+        TK_UNROLL
+        for (int e = 0; e < P.wide; ++e) {
+          if constexpr (kExact)
+            out[e] = KO == Kind::f16 ? total[e].odd() : total[e].single();
+          else
+            out[e] = single[e];
+        }
+      }
+      TK_FN Partial partial(int e) const {
+        if constexpr (kExact)
+          return static_cast<u64>(total[e].exact());
+        else
+          return bits(single[e]);
+      }
+    };
   };
 };
 
 template <class D, SegmentPlan P> TK_FN void segment_kernel(const Arguments& arguments) {
-  if constexpr (P.checked)
-    if (global<u64>(arguments.flag)[0] != kUnflagged) return;
   SegmentMachine<D, P> m(arguments);
+  if constexpr (P.gathers) {
+    m.check_indices();
+    grid_barrier(global<u32>(arguments.counter), 1);
+    if (global<u64>(arguments.flag)[0] != kUnflagged) return;
+  }
   D::segment(m);
-}
-
-template <class D, SegmentPlan P> TK_FN void segment_check_kernel(const Arguments& arguments) {
-  const SegmentMachine<D, P> m(arguments);
-  for (i64 i = static_cast<i64>(block_index()) * P.threads + thread_index(); i < m.queries;
-       i += static_cast<i64>(grid_size()) * P.threads)
-    if (!m.valid(i)) atomic_min(global<u64>(arguments.flag), static_cast<u64>(i));
 }
 
 }  // namespace tokitai::device

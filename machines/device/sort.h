@@ -5,13 +5,14 @@
 
 namespace tokitai::device {
 
-// The workspace, in words of four bytes: two copies of keys and values, the counts of every block and digit, and
-// where the run of each index begins and ends.
+// The workspace, in words of four bytes: two copies of keys and values, the counts of every digit and block, each
+// digit's total, where the run of each index begins and ends, and how many runs need each level of joining.
 struct SortSpace {
-  i64 keys, values, counts, begin, end, words;
+  i64 keys, values, counts, totals, begin, end, levels, words;
   i64 workers;  // blocks that take part
 };
-inline constexpr i64 kPairsPerWorker = 2048;  // at the least
+inline constexpr int kSortLevels = 6;        // 32^7 is more than 2^31
+inline constexpr i64 kPairsPerWorker = 512;  // at the least
 
 template <int digit_bits> TK_FN constexpr SortSpace sort_space(i64 pairs, i64 vocab, i64 blocks) {
   SortSpace s{};
@@ -20,9 +21,11 @@ template <int digit_bits> TK_FN constexpr SortSpace sort_space(i64 pairs, i64 vo
   s.keys = 0;
   s.values = s.keys + 2 * pairs;
   s.counts = s.values + 2 * pairs;
-  s.begin = s.counts + s.workers * (i64{1} << digit_bits);
+  s.totals = s.counts + s.workers * (i64{1} << digit_bits);
+  s.begin = s.totals + (i64{1} << digit_bits);
   s.end = s.begin + vocab;
-  s.words = (s.end + vocab + 3) / 4 * 4;
+  s.levels = s.end + vocab;
+  s.words = (s.levels + kSortLevels + 3) / 4 * 4;
   return s;
 }
 
@@ -95,9 +98,11 @@ template <int digit_bits, int threads> struct Sorter {
       for (int d = thread_index(); d < kDigits; d += threads) {
         u32 total = 0;
         for (int g = 0; g < kGroups; ++g) total += shared<u32>(0)[g * kDigits + d];
-        words(space.counts)[static_cast<i64>(block_index()) * kDigits + d] = total;
+        words(space.counts)[d * space.workers + block_index()] = total;
       }
     }
+    meet();
+    scan_counts();
     meet();
     if (works) {
       place_digits();
@@ -124,6 +129,33 @@ template <int digit_bits, int threads> struct Sorter {
     meet();
   }
 
+  // Each digit's counts become how many of its pairs lie in the blocks before; a group of threads per digit.
+  TK_FN void scan_counts() const {
+    const int lane = thread_index() % 32;
+    for (int d = block_index() * kGroups + thread_index() / 32; d < kDigits; d += grid_size() * kGroups) {
+      u32 before = 0;
+      for (i64 first = 0; first < space.workers; first += 32) {
+        const bool real = first + lane < space.workers;
+        u32 count = 0;
+        if (real) count = words(space.counts)[d * space.workers + first + lane];
+        const u32 sum = inclusive(count);
+        if (real) words(space.counts)[d * space.workers + first + lane] = before + sum - count;
+        before += shuffle(sum, 31);
+      }
+      if (lane == 0) words(space.totals)[d] = before;
+    }
+  }
+  // The sum of a group's values up to this thread's.
+  static TK_FN u32 inclusive(u32 value) {
+    const int lane = thread_index() % 32;
+    TK_UNROLL
+    for (int by = 1; by < 32; by *= 2) {
+      const u32 left = shuffle_up(value, by);
+      if (lane >= by) value += left;
+    }
+    return value;
+  }
+
   // Turns each group's counts into where its first pair of each digit goes: behind all smaller digits, behind
   // this digit's pairs in the blocks before, behind those of the groups before.
   TK_FN void place_digits() const {
@@ -134,23 +166,15 @@ template <int digit_bits, int threads> struct Sorter {
     for (int k = 0; k < kEach; ++k) {
       const int d = thread_index() * kEach + k;
       total[k] = before[k] = 0;
-      if (d < kDigits)
-        for (i64 w = 0; w < space.workers; ++w) {
-          const u32 c = words(space.counts)[w * kDigits + d];
-          if (w < block_index()) before[k] += c;
-          total[k] += c;
-        }
+      if (d < kDigits) {
+        total[k] = words(space.totals)[d];
+        before[k] = words(space.counts)[d * space.workers + block_index()];
+      }
       mine += total[k];
     }
     // An exclusive scan of the digits' totals over the block.
-    u32 sum = mine;
-    const int lane = thread_index() % 32;
-    TK_UNROLL
-    for (int by = 1; by < 32; by *= 2) {
-      const u32 left = shuffle_up(sum, by);
-      if (lane >= by) sum += left;
-    }
-    if (lane == 31) group_sums()[thread_index() / 32] = sum;
+    const u32 sum = inclusive(mine);
+    if (thread_index() % 32 == 31) group_sums()[thread_index() / 32] = sum;
     barrier();
     u32 base = sum - mine;
     for (int g = 0; g < thread_index() / 32; ++g) base += group_sums()[g];

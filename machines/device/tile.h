@@ -32,15 +32,24 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     static TK_FN int outer_of(int vector) { return along_outer ? vector % kAcross * kVector : vector / kAcross; }
     static TK_FN int inner_of(int vector) { return along_outer ? vector / kAcross : vector % kAcross * kVector; }
 
+    // A turn's vectors lie kRows stored rows below the last turn's.
+    static constexpr int kRows = kThreads / kAcross;
+    static_assert(kThreads % kAcross == 0 && kRows > 0);
     TK_FN void load(const Arguments& a, i64 first_outer, i64 first_inner, i64 outers, i64 inners) {
+      const int vector = vector_of(0);
+      const i64 o = first_outer + outer_of(vector), i = first_inner + inner_of(vector);
+      const i64 row = along_outer ? i : o, below = (along_outer ? inners : outers) - row;
+      // Stored rows from this one on that exist, none where the vector itself lies beside them.
+      const int left = !(along_outer ? o < outers : i < inners) ? 0
+                       : below < outer + P.inner                ? static_cast<int>(below)
+                                                                : outer + P.inner;
+      Global<const Raw<K>> from = elements<K>(a.operand[O], row) + (along_outer ? o : i);
+      const i64 step = a.operand[O].stride * kRows;
       TK_UNROLL
       for (int turn = 0; turn < kEach; ++turn) {
-        const int vector = vector_of(turn);
-        const i64 o = first_outer + outer_of(vector), i = first_inner + inner_of(vector);
         TK_UNROLL
         for (int w = 0; w < kWords; ++w) held[turn][w] = 0;
-        if ((kVectors % kThreads == 0 || vector < kVectors) && o < outers && i < inners) {
-          const Global<const Raw<K>> from = elements<K>(a.operand[O], along_outer ? i : o) + (along_outer ? o : i);
+        if ((kVectors % kThreads == 0 || vector_of(turn) < kVectors) && turn * kRows < left) {
           if constexpr (access < 4) {
             held[turn][0] = from[0];
           } else {
@@ -49,6 +58,7 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
             for (int w = 0; w < kWords; ++w) held[turn][w] = words.word[w];
           }
         }
+        from += step;
       }
     }
     // Widened, as [inner][outer].

@@ -38,6 +38,7 @@ struct Grid {
   int grid = 1, block = 1;
   int cluster = 1;  // blocks that run together and reach each other's shared memory
   int shared_bytes = 0;
+  bool follows = false;      // may begin before the launch in front of it has ended; its kernel waits for that itself
   bool cooperative = false;  // all blocks run at once, so that they may wait for each other
 };
 
@@ -100,7 +101,7 @@ class Driver {
   virtual bool fatal(Error error) const = 0;
 };
 
-// "cuda:0", "amd:1"; "cuda" alone is cuda:0.
+// "cuda:0", "amd:1".
 struct DeviceName {
   std::string_view vendor;
   int index = 0;

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <vector>
 
 #include "compiler/audit.h"
 #include "compiler/cache.h"
 #include "compiler/compiler.h"
+#include "machines/device/compile_ahead.h"
 
 namespace tokitai::gpu {
 namespace {
@@ -34,8 +37,11 @@ Status audited(const compiler::Artifact& artifact, const compiler::Target& targe
 }  // namespace
 
 Result<compiler::Target> target_of(const Driver& driver, const DeviceFacts& facts) {
-  return driver.prefix() == "cuda" ? compiler::target_for_capability(facts.capability)
-                                   : compiler::find_target(facts.architecture);
+  auto target = driver.prefix() == "cuda" ? compiler::target_for_capability(facts.capability)
+                                          : compiler::find_target(facts.architecture);
+  // A later minor version may have less shared memory than the one its code is made for.
+  if (target.ok()) target->shared_bytes = std::min(target->shared_bytes, facts.shared_per_block);
+  return target;
 }
 
 Result<Function*> Kernels::get(const device::Launch& launch, std::string_view operator_name) {
@@ -55,6 +61,11 @@ Result<Function*> Kernels::get(const device::Launch& launch, std::string_view op
   if (!function.ok()) return function.status();
   functions_.emplace(name, function.value());
   return function.value();
+}
+
+Status Kernels::compile_ahead(const std::vector<Call>& calls, const device::Machinery& machinery,
+                              const CompileProgress& progress) const {
+  return device::compile_ahead(calls, machinery, headers(), target_, progress);
 }
 
 }  // namespace tokitai::gpu

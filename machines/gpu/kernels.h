@@ -3,10 +3,12 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "compiler/target.h"
 #include "machines/device/plan.h"
 #include "machines/gpu/context.h"
+#include "tokitai/device.h"
 
 namespace tokitai::gpu {
 
@@ -19,6 +21,9 @@ class Kernels {
 
   // check_failed names what the audit found; the compiler's own failures come as they are.
   Result<Function*> get(const device::Launch& launch, std::string_view operator_name);
+  // Has them compiled into the cache, for get.
+  Status compile_ahead(const std::vector<Call>& calls, const device::Machinery& machinery,
+                       const CompileProgress& progress) const;
   const compiler::Target& target() const { return target_; }
 
  private:

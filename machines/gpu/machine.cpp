@@ -38,6 +38,10 @@ class GpuMachine final : public Machine {
     return program->workspace_bytes + static_cast<std::int64_t>(program->tensors.size() * sizeof(device::Tensor));
   }
 
+  Status compile_ahead(const std::vector<Call>& calls, const CompileProgress& progress) override {
+    return kernels_.compile_ahead(calls, machinery_, progress);
+  }
+
   Result<void*> allocate(std::int64_t bytes) override {
     auto block = context_->allocate(bytes);
     if (!block.ok()) return block.status();
@@ -131,6 +135,7 @@ Result<Grid> GpuMachine::grid_of(const device::Launch& launch, Function& functio
             .block = launch.block,
             .cluster = launch.cluster,
             .shared_bytes = launch.shared_bytes,
+            .follows = launch.follows,
             .cooperative = launch.cooperative};
   std::int64_t blocks = launch.work;
   if (launch.persistent) {

@@ -14,7 +14,7 @@ void* as_pointer(DevicePointer p) { return reinterpret_cast<void*>(p); }  // NOL
 
 // A launch as the driver takes it. It points into itself, so it stays where it was made.
 struct Configured {
-  LaunchAttribute attributes[2]{};
+  LaunchAttribute attributes[3]{};
   LaunchConfig config{};
 
   Configured(const Grid& g, void* stream) {
@@ -27,6 +27,10 @@ struct Configured {
     }
     if (g.cooperative) {
       attributes[count].id = LaunchAttribute::cooperative;
+      attributes[count++].value.on = 1;
+    }
+    if (g.follows) {
+      attributes[count].id = LaunchAttribute::programmatic_serialization;
       attributes[count++].value.on = 1;
     }
     config = {{static_cast<unsigned>(g.grid), 1, 1}, {static_cast<unsigned>(g.block), 1, 1},

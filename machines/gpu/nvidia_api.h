@@ -28,7 +28,7 @@ constexpr int kPortableClusterMost = 8;
 
 // CUlaunchAttribute and CUlaunchConfig.
 struct alignas(8) LaunchAttribute {
-  enum Id : int { cooperative = 2, cluster_dimension = 4 } id;
+  enum Id : int { cooperative = 2, cluster_dimension = 4, programmatic_serialization = 6 } id;
   char pad[4];
   union {
     char bytes[64];

@@ -19,7 +19,7 @@ void count_access() {
     state->look_up();
 }
 
-// The stamp of `touched` and the current thread together. Of threads of several blocks the first one's time is
+// The stamp of `touched` and the current thread together. Of threads of several clusters the first one's time is
 // kept: a later one would be held against the barriers of blocks that were done before.
 Stamp together(Stamp touched, Stamp mine) {
   const auto circle = std::max(circle_of(touched), state->circle_with(touched));
@@ -31,7 +31,7 @@ Stamp together(Stamp touched, Stamp mine) {
 // one wrote.
 bool joined(Stamp readers, Stamp mine) {
   return time_of(readers) == time_of(mine) && (readers & kAtomic) == 0 && circle_of(readers) >= Circle::block &&
-         (circle_of(readers) == Circle::grid || state->circle_with(readers) <= Circle::block);
+         state->circle_with(readers) <= circle_of(readers);
 }
 
 // Passes the cells of one access; `initialised_from` is the time from which a write counts. Neighbours mostly carry

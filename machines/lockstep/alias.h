@@ -165,6 +165,9 @@ TK_FN void warp_barrier() { lockstep::warp_barrier(); }
 TK_FN void cluster_barrier() { lockstep::cluster_barrier(); }
 TK_FN void fence() { lockstep::fence(); }
 TK_FN void wait_a_little() { lockstep::wait_a_little(); }
+// Launches run one after the other here; that one which may overlap waits before it touches memory is checked.
+TK_FN void await_earlier() { lockstep::await_earlier(); }
+TK_FN void let_next_begin() {}
 
 TK_FN u32 shuffle_xor(u32 v, int mask) { return lockstep::exchange(lockstep::Exchange::shuffle_xor, v, mask); }
 TK_FN u32 shuffle(u32 v, int lane) { return lockstep::exchange(lockstep::Exchange::shuffle, v, lane); }
@@ -206,6 +209,16 @@ TK_FN void cluster_store(Shared<float> p, int rank, float v) {
   void* there = lockstep::write_cluster(p.address(), rank, sizeof(v), alignof(float));
   if (there != nullptr) std::memcpy(there, &v, sizeof(v));
 }
+// A mailbox orders what was sent to it before what is read after the wait: here a cluster barrier does, at which
+// every thread of the cluster waits once per exchange. Its bytes and phases are counted as the hardware counts them.
+using Mailbox = Shared<u64>;
+TK_FN void mailbox_open(Mailbox m) { lockstep::mailbox_open(m.address()); }
+TK_FN void mailbox_expect(Mailbox m, int bytes) { lockstep::mailbox_expect(m.address(), bytes); }
+TK_FN void mailbox_send(Mailbox m, Shared<float> place, int rank, float v) {
+  cluster_store(place, rank, v);
+  lockstep::mailbox_arrive(m.address(), rank, sizeof(v));
+}
+TK_FN void mailbox_await(Mailbox m, u32 parity) { lockstep::mailbox_await(m.address(), parity); }
 
 // The device's own text: its fences, barriers and spinning are checked like any kernel's.
 TK_FN void grid_barrier(Global<u32> counter, u32 round) {

@@ -43,7 +43,12 @@ struct InProgress {
   }
 };
 
-void run_thread(void*) { (*state->kernel)(); }
+void run_thread(void*) {
+  (*state->kernel)();
+  // It could end before the launch in front of it, and whoever waits for it would take that for done.
+  if (!state->thread->awaited)
+    found(Finding::race, "the thread", "ends without await_earlier in a launch that may overlap the one before");
+}
 
 // Makes the blocks first, first + 1, ... of the grid alive.
 void begin(State& s, int first) {
@@ -57,7 +62,9 @@ void begin(State& s, int first) {
     block.cluster = &s.clusters[i / static_cast<std::size_t>(launch.cluster)];
     block.arrived = block.ended = 0;
     block.start = block.barrier = block.settled_shared = start;
-    block.settled_global = s.launch_start;
+    block.settled_global = launch.follows ? 1 : s.launch_start;  // what nobody touched has time 0
+    block.awaited = 0;
+    block.mailboxes.clear();
     block.fenced = block.acquired = false;
     block.everyone = 0;
     block.sealed.reset();
@@ -73,6 +80,7 @@ void begin(State& s, int first) {
       thread.group = &block.groups[static_cast<std::size_t>(t / 32)];
       thread.copies.clear();
       thread.commits = 0;
+      thread.awaited = !launch.follows;
       thread.fenced = thread.fenced_block = thread.fenced_group = 0;
       thread.known.clear();
       thread.fenced_known.clear();

@@ -17,6 +17,7 @@ struct Launch {
   int block = 32;            // threads, a multiple of 32
   int cluster = 1;           // blocks that share a cluster barrier; divides grid
   bool cooperative = false;  // all blocks alive at once; otherwise one cluster after the other
+  bool follows = false;      // on a GPU it may begin before the launch in front of it has ended
   int shared_bytes = 0;
   int warp = 32;                                    // 32 or 64: the unit of scheduling; exchanges are 32 wide always
   std::int64_t step_limit = std::int64_t{1} << 33;  // accesses, after which the launch is called endless

@@ -5,21 +5,13 @@
 
 #include "compiler/cache.h"
 #include "compiler/files.h"
+#include "machines/device/compile_ahead.h"
 #include "machines/lockstep/words.h"
 
 namespace tokitai::lockstep {
 namespace {
 
 constexpr compiler::Target kHost{"host", compiler::Vendor::host, 32, 0, false};
-
-std::span<const compiler::Header> headers() {
-  static const std::vector<compiler::Header> all = [] {
-    std::vector<compiler::Header> h;
-    for (const device::Text& text : device::lockstep_headers()) h.push_back({text.name, text.text});
-    return h;
-  }();
-  return all;
-}
 
 constexpr Words kWords{
 #define TK_ENTRY(result, name, parameters, arguments) .name = &lockstep::name,
@@ -44,12 +36,21 @@ Result<void*> load(const std::string& binary) {
 
 }  // namespace
 
+Library::Library(const std::vector<device::Text>& headers) {
+  for (const device::Text& text : headers) headers_.push_back({text.name, text.text});
+}
+
+Status Library::compile_ahead(const std::vector<Call>& calls, const device::Machinery& machinery,
+                              const CompileProgress& progress) const {
+  return device::compile_ahead(calls, machinery, headers_, kHost, progress);
+}
+
 Result<Kernel> Library::get(const device::Launch& launch, std::string_view label) {
   const auto known = loaded_.find(launch.source);
   if (known != loaded_.end()) return known->second;
   auto cache = compiler::Cache::open();
   if (!cache.ok()) return cache.status();
-  auto artifact = cache->get({fmt::format("{} {}", label, launch.kernel), launch.source, headers(), {}}, kHost);
+  auto artifact = cache->get({fmt::format("{} {}", label, launch.kernel), launch.source, headers_, {}}, kHost);
   if (!artifact.ok()) return artifact.status();
   auto library = load(artifact->binary);
   if (!library.ok()) return library.status();

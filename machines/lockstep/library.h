@@ -2,8 +2,11 @@
 #pragma once
 #include <map>
 #include <string>
+#include <vector>
 
+#include "compiler/compiler.h"
 #include "machines/device/plan.h"
+#include "tokitai/device.h"
 
 namespace tokitai::lockstep {
 
@@ -11,10 +14,17 @@ using Kernel = void (*)(device::Arguments);
 
 class Library {
  public:
+  // The texts' memory must last as long as this.
+  explicit Library(const std::vector<device::Text>& headers);
+
   // Compiled through the kernel cache the first time.
   Result<Kernel> get(const device::Launch& launch, std::string_view label);
+  // Has the kernels of those calls compiled into the cache, for get.
+  Status compile_ahead(const std::vector<Call>& calls, const device::Machinery& machinery,
+                       const CompileProgress& progress) const;
 
  private:
+  std::vector<compiler::Header> headers_;
   std::map<std::string, Kernel> loaded_;  // by source; libraries stay loaded
 };
 

@@ -68,7 +68,8 @@ class CheckedOperands {
 
 class LockstepMachine final : public Machine {
  public:
-  LockstepMachine(const compiler::Target& target, int plan) : machinery_{target, kMultiprocessors, plan} {}
+  LockstepMachine(const compiler::Target& target, int plan, const std::vector<device::Text>& headers)
+      : machinery_{target, kMultiprocessors, plan}, library_(headers) {}
 
   Status run(const Call& call, Outcome& outcome) override {
     const std::lock_guard lock(mutex_);
@@ -86,6 +87,13 @@ class LockstepMachine final : public Machine {
       return {Code::internal, fmt::format("{}: lockstep: {}", call.contract->name, error.what())};
     }
   }
+  Status compile_ahead(const std::vector<Call>& calls, const CompileProgress& progress) override {
+    return library_.compile_ahead(calls, machinery_, progress);
+  }
+  AccessChecks access_checks() const override {
+    const std::lock_guard lock(mutex_);
+    return checks_;
+  }
   std::string description() const override {
     return fmt::format("the GPU text on the CPU, warps of {}: races, bounds, barriers checked", machinery_.target.warp);
   }
@@ -97,8 +105,9 @@ class LockstepMachine final : public Machine {
                   const CheckedOperands& operands, Schedule schedule, std::uint64_t& flag, std::int64_t& accesses);
 
   const device::Machinery machinery_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   Library library_;
+  AccessChecks checks_;
 };
 
 int grid_of(const device::Launch& launch) {
@@ -136,10 +145,13 @@ Status LockstepMachine::run_once(const Call& call, const device::Program& progra
                                          .block = launch.block,
                                          .cluster = launch.cluster,
                                          .cooperative = launch.cooperative,
+                                         .follows = launch.follows,
                                          .shared_bytes = launch.shared_bytes,
                                          .warp = machinery_.target.warp},
                                         memory, schedule, 1 + i, [&] { kernel(arguments); });
     accesses += report.accesses;
+    checks_.accesses += report.accesses;
+    checks_.findings += report.count;
     if (!report.clean())
       return {Code::check_failed, fmt::format("{}: lockstep: {} ({} findings; {})", call.contract->name,
                                               report.findings.front().text, report.count, launch.plan)};
@@ -165,8 +177,8 @@ Status LockstepMachine::run_schedules(const Call& call, const device::Program& p
     auto results = operands.results();
     if (again && (results != first || now != flag)) {
       operands.restore();
-      return {Code::check_failed, fmt::format("{}: lockstep: the result depends on the order in which threads run",
-                                              call.contract->name)};
+      return {Code::check_failed,
+              fmt::format("{}: lockstep: the result depends on the order in which threads run", call.contract->name)};
     }
     first = std::move(results);
     flag = now;
@@ -178,6 +190,11 @@ Status LockstepMachine::run_schedules(const Call& call, const device::Program& p
 }  // namespace
 
 Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const DeviceOptions& options) {
+  return make_machine(name, options, device::lockstep_headers());
+}
+
+Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const DeviceOptions& options,
+                                              const std::vector<device::Text>& headers) {
   if (options.plan < 0 || options.plan >= device::kVariants)
     return Status::invalid(fmt::format("plan = {}; it must be in [0, {})", options.plan, device::kVariants));
   constexpr compiler::Target kNarrow{"lockstep", compiler::Vendor::host, 32, 227 * 1024, true};
@@ -185,7 +202,7 @@ Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const Devic
   if (name != kNarrow.name && name != kWide.name)
     return Status::invalid(fmt::format("no device '{}'; there are lockstep and lockstep:64", name));
   return std::shared_ptr<Machine>(
-      std::make_shared<LockstepMachine>(name == kNarrow.name ? kNarrow : kWide, options.plan));
+      std::make_shared<LockstepMachine>(name == kNarrow.name ? kNarrow : kWide, options.plan, headers));
 }
 
 }  // namespace tokitai::lockstep

@@ -2,12 +2,17 @@
 #pragma once
 #include <memory>
 #include <string_view>
+#include <vector>
 
+#include "machines/device/plan.h"
 #include "tokitai/device.h"
 
 namespace tokitai::lockstep {
 
 // "lockstep": warps of 32, clusters and shared memory as on NVIDIA. "lockstep:64": warps of 64 and what AMD has.
 Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const DeviceOptions& options);
+// The same over other device text than the library's own, for tests that break it. The texts' memory must outlive it.
+Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const DeviceOptions& options,
+                                              const std::vector<device::Text>& headers);
 
 }  // namespace tokitai::lockstep

@@ -9,13 +9,17 @@ namespace tokitai::lockstep {
 Circle State::circle_with(Stamp other) const {
   if (thread_of(other) == thread->id) return Circle::thread;
   const std::uint32_t their = thread_of(other) - thread->block->first_id;
-  if (their >= static_cast<std::uint32_t>(launch->block)) return Circle::grid;
+  if (their >= static_cast<std::uint32_t>(launch->block)) {
+    const int their_block = static_cast<int>(thread_of(other) / static_cast<std::uint32_t>(launch->block));
+    return their_block / launch->cluster == thread->block->index / launch->cluster ? Circle::cluster : Circle::grid;
+  }
   return their / 32 == static_cast<std::uint32_t>(thread->index) / 32 ? Circle::group : Circle::block;
 }
 
 bool State::ordered(Stamp earlier) const {
   const std::uint32_t time = time_of(earlier);
-  if (time < launch_start || same_thread(earlier, stamp())) return true;
+  if (time < launch_start) return time == 0 || thread->awaited;
+  if (same_thread(earlier, stamp())) return true;
   const Circle touched = circle_of(earlier);
   const Circle apart = std::max(touched, circle_with(earlier));
   const Block& mine = *thread->block;
@@ -23,25 +27,34 @@ bool State::ordered(Stamp earlier) const {
   if (apart == Circle::group && time < thread->group->barrier) return true;
   if (apart <= Circle::block) return time < mine.barrier;
 
+  if (apart == Circle::cluster && time < mine.cluster->barrier) return true;
   const std::uint32_t block_threads = static_cast<std::uint32_t>(launch->block);
   const int their_block = static_cast<int>(thread_of(earlier) / block_threads);
-  if (touched != Circle::grid) {
-    if (their_block / launch->cluster == mine.index / launch->cluster && time < mine.cluster->barrier) return true;
+  const auto block_covered = [&](int block) {
+    return counters.covers_block(known, block, time) || counters.covers_block(mine.known, block, time);
+  };
+  if (touched == Circle::thread) {
     const int their_thread = static_cast<int>(thread_of(earlier) % block_threads);
-    const auto covered = [&](const Known& by) {
-      return touched == Circle::thread ? counters.covers(by, their_block, their_thread, time)
-                                       : counters.covers_block(by, their_block, time);
-    };
-    return covered(known) || covered(mine.known);
+    return counters.covers(known, their_block, their_thread, time) ||
+           counters.covers(mine.known, their_block, their_thread, time);
   }
+  if (touched <= Circle::block) return block_covered(their_block);
   // Touched by threads of several blocks: all of them must be behind.
-  if (launch->cluster == launch->grid && time < mine.cluster->barrier) return true;
-  if (time >= mine.barrier) return false;
-  for (int b = 0; b < launch->grid; ++b)
-    if (b != mine.index && !counters.covers_block(known, b, time) && !counters.covers_block(mine.known, b, time))
-      return false;
+  const int first = touched == Circle::cluster ? their_block / launch->cluster * launch->cluster : 0;
+  const int end = touched == Circle::cluster ? first + launch->cluster : launch->grid;
+  for (int b = first; b < end; ++b)
+    if (b == mine.index ? time >= mine.barrier : !block_covered(b)) return false;
   return true;
 }
+
+static void await_earlier(Thread& thread) {
+  if (thread.awaited) return;
+  thread.awaited = true;
+  Block& block = *thread.block;
+  if (++block.awaited == state->launch->block)
+    block.settled_global = std::max(block.settled_global, state->launch_start);
+}
+void await_earlier() { await_earlier(*state->thread); }
 
 void fence() {
   Thread& me = *state->thread;
@@ -107,6 +120,8 @@ static void join_blocks(Block* first, int count, std::uint32_t time) {
         thread.pending.clear();
       }
     block->acquired = false;
+    if (block->awaited > 0)
+      for (Thread& thread : block->threads) await_earlier(thread);
     known.join(block->known);
     pending.join(block->pending);
   }

@@ -18,7 +18,7 @@ std::string list(const std::vector<int>& numbers) {
     if (!text.empty()) text += ", ";
     if (text.size() > 60) return text + "...";
     text += std::to_string(numbers[i]);
-    if (j > i) text += "-" + std::to_string(numbers[j]);
+    if (j > i) text.append("-").append(std::to_string(numbers[j]));
     i = j + 1;
   }
   return text;
@@ -86,6 +86,9 @@ void found(Finding::Kind kind, const std::string& where, const std::string& what
 }
 
 void found_race(const std::string& where, const char* does, Stamp other, const char* did) {
+  if (time_of(other) < state->launch_start)
+    return found(Finding::race, where,
+                 std::string("is where it ") + does + " what an earlier launch " + did + ": await_earlier comes first");
   const auto block = static_cast<std::uint32_t>(state->launch->block);
   std::string who = "thread " + std::to_string(thread_of(other) % block);
   if (thread_of(other) / block != static_cast<std::uint32_t>(state->thread->block->index))

@@ -1,6 +1,7 @@
 // A launch in progress: its threads, groups of 32, blocks and clusters, and the one thread that runs now.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ struct Thread {
   Fiber fiber;
   std::vector<Copy> copies;
   int commits = 0;
+  bool awaited = false;  // what earlier launches did lies before what this thread does
   // Its last fence: when, and what of the block and of the group of 32 a barrier had ordered before it.
   std::uint32_t fenced = 0, fenced_block = 0, fenced_group = 0;
   Known known, fenced_known;
@@ -55,6 +57,14 @@ struct Cluster {
   int arrived = 0;
   std::uint32_t barrier = 0;  // time of its last barrier
   bool met = false;           // at one barrier at least: before it a block of the cluster may not have started
+};
+
+// Counts what is sent to a block, as the barrier object of a GPU does: a phase is complete when one thread has said
+// how many bytes come and they have come.
+struct Mailbox {
+  bool expected = false;
+  std::int64_t missing = 0;    // bytes; below zero where they came before they were expected
+  std::uint32_t complete = 0;  // phases
 };
 
 struct Warp {
@@ -76,8 +86,10 @@ struct Block {
   std::uint32_t settled_shared = 0, settled_global = 0;
   std::unique_ptr<unsigned char[]> shared;
   Cells cells;
-  bool fenced = false, acquired = false;  // by a thread since the last barrier
-  std::uint32_t everyone = 0;             // accesses before it were fenced by a thread that a barrier then joined
+  std::map<std::int64_t, Mailbox> mailboxes;  // by the byte of shared memory they lie at
+  int awaited = 0;                            // threads
+  bool fenced = false, acquired = false;      // by a thread since the last barrier
+  std::uint32_t everyone = 0;                 // accesses before it were fenced by a thread that a barrier then joined
   std::shared_ptr<const Sealed> sealed;
   Known known, pending;
 };

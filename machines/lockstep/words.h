@@ -10,31 +10,37 @@ struct Allocation;
 enum class Exchange { shuffle, shuffle_xor, shuffle_up };
 
 // X(result, name, parameters, arguments). The accesses check, and answer where they may be made, or null.
-#define TK_LOCKSTEP_WORDS(X)                                                                                           \
-  X(int, thread_index, (), ())                                                                                         \
-  X(int, block_index, (), ())                                                                                          \
-  X(int, grid_size, (), ())                                                                                            \
-  X(int, cluster_rank, (), ())                                                                                         \
-  X(void, barrier, (), ())                                                                                             \
-  X(void, warp_barrier, (), ())                                                                                        \
-  X(void, cluster_barrier, (), ())                                                                                     \
-  X(void, fence, (), ())                                                                                               \
-  X(void, wait_a_little, (), ())                                                                                       \
-  X(std::uint32_t, exchange, (Exchange kind, std::uint32_t value, int lane), (kind, value, lane))                      \
-  X(std::uint32_t, ballot, (bool yes), (yes))                                                                          \
-  X(Allocation*, find, (const void* p), (p))                                                                           \
-  X(const void*, read_global, (Allocation * range, std::uintptr_t at, int bytes, int align), (range, at, bytes, align)) \
-  X(const void*, read_constant, (Allocation * range, std::uintptr_t at, int bytes, int align),                         \
-    (range, at, bytes, align))                                                                                         \
-  X(void*, write_global, (Allocation * range, std::uintptr_t at, int bytes, int align), (range, at, bytes, align))     \
-  X(const void*, read_shared, (std::int64_t at, int bytes, int align), (at, bytes, align))                             \
-  X(void*, write_shared, (std::int64_t at, int bytes, int align), (at, bytes, align))                                  \
-  X(void*, write_cluster, (std::int64_t at, int rank, int bytes, int align), (at, rank, bytes, align))                 \
-  X(std::uint32_t, atomic_add, (Allocation * range, std::uintptr_t at, std::uint32_t v), (range, at, v))               \
-  X(void, atomic_min, (Allocation * range, std::uintptr_t at, std::uint64_t v), (range, at, v))                        \
-  X(std::uint32_t, load_fresh, (Allocation * range, std::uintptr_t at), (range, at))                                   \
-  X(void, copy_async, (std::int64_t to, Allocation* range, std::uintptr_t from, int bytes), (to, range, from, bytes))  \
-  X(void, copy_commit, (), ())                                                                                         \
+#define TK_LOCKSTEP_WORDS(X)                                                                                          \
+  X(int, thread_index, (), ())                                                                                        \
+  X(int, block_index, (), ())                                                                                         \
+  X(int, grid_size, (), ())                                                                                           \
+  X(int, cluster_rank, (), ())                                                                                        \
+  X(void, barrier, (), ())                                                                                            \
+  X(void, warp_barrier, (), ())                                                                                       \
+  X(void, cluster_barrier, (), ())                                                                                    \
+  X(void, fence, (), ())                                                                                              \
+  X(void, wait_a_little, (), ())                                                                                      \
+  X(void, await_earlier, (), ())                                                                                      \
+  X(std::uint32_t, exchange, (Exchange kind, std::uint32_t value, int lane), (kind, value, lane))                     \
+  X(std::uint32_t, ballot, (bool yes), (yes))                                                                         \
+  X(Allocation*, find, (const void* p), (p))                                                                          \
+  X(const void*, read_global, (Allocation * range, std::uintptr_t at, int bytes, int align),                          \
+    (range, at, bytes, align))                                                                                        \
+  X(const void*, read_constant, (Allocation * range, std::uintptr_t at, int bytes, int align),                        \
+    (range, at, bytes, align))                                                                                        \
+  X(void*, write_global, (Allocation * range, std::uintptr_t at, int bytes, int align), (range, at, bytes, align))    \
+  X(const void*, read_shared, (std::int64_t at, int bytes, int align), (at, bytes, align))                            \
+  X(void*, write_shared, (std::int64_t at, int bytes, int align), (at, bytes, align))                                 \
+  X(void*, write_cluster, (std::int64_t at, int rank, int bytes, int align), (at, rank, bytes, align))                \
+  X(void, mailbox_open, (std::int64_t at), (at))                                                                      \
+  X(void, mailbox_expect, (std::int64_t at, int bytes), (at, bytes))                                                  \
+  X(void, mailbox_arrive, (std::int64_t at, int rank, int bytes), (at, rank, bytes))                                  \
+  X(void, mailbox_await, (std::int64_t at, std::uint32_t parity), (at, parity))                                       \
+  X(std::uint32_t, atomic_add, (Allocation * range, std::uintptr_t at, std::uint32_t v), (range, at, v))              \
+  X(void, atomic_min, (Allocation * range, std::uintptr_t at, std::uint64_t v), (range, at, v))                       \
+  X(std::uint32_t, load_fresh, (Allocation * range, std::uintptr_t at), (range, at))                                  \
+  X(void, copy_async, (std::int64_t to, Allocation* range, std::uintptr_t from, int bytes), (to, range, from, bytes)) \
+  X(void, copy_commit, (), ())                                                                                        \
   X(void, copy_wait, (int pending), (pending))
 
 struct Words {

@@ -37,7 +37,7 @@ struct Step {
   // Infinity and NaN alone make g - g other than zero.
   template <class M> static TK_FN auto valid(M& e) {
     auto g = gradient(e);
-    return g - g == 0.0f;
+    return g - g == 0.0f;  // NOLINT(misc-redundant-expression)
   }
   template <class M> static TK_FN void element(M& e) {
     auto g = gradient(e);

@@ -43,13 +43,13 @@ struct ForwardBackward {
     auto a = m.value(m.a), b = m.value(m.b), z = m.value(m.z), scale = m.value(m.scale);
 
     auto top = m.max([&](auto i) { return x[i]; });
-    auto nll_top = top - m.pick(x, label);
+    auto at_label = m.pick(x, label);
     auto smooth = a != 0.0f ? m.sum([&](auto i) { return x[i] - top; }) : top;
     auto e = m.make(m.grad);
     auto s = m.sum([&](auto i) { return e.keep(i, exp_nonpositive(x[i] - top)); });
     auto q = 1.0f / s;
     auto ls = log(s);
-    auto nll = ls + nll_top;
+    auto nll = ls + (top - at_label);
     auto lse = ls + top;
     auto loss = nll;
     if (a != 0.0f) loss = fma(a, ls - smooth / n, b * nll);

@@ -1,18 +1,13 @@
-# Runs the command named by the environment variable TOKITAI and compares the files it writes.
-# Inputs and outputs get neutral names (in0.npy, out0.npy), so that an operand's name in a message
-# cannot come from a path. A missing command fails every test that needs it.
-import os
+# Runs the command and compares the files it writes. Inputs and outputs get neutral names (in0.npy,
+# out0.npy), so that an operand's name in a message cannot come from a path.
 import pathlib
 import subprocess
-import tempfile
-import unittest
 
 import numpy as np
 
 import oracle
 from binary32 import F32, Enclosure
-
-TIME_LIMIT = 60  # seconds for one call; a hang is a failure
+from command_test import TIME_LIMIT, ExecutableTest
 
 
 def storage_dtype_arguments(storage):
@@ -23,19 +18,7 @@ def option_arguments(options):
     return [word for key, value in options.items() for word in ("--set", f"{key}={value}")]
 
 
-class CommandTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        path = os.environ.get("TOKITAI")
-        if not path or not os.access(path, os.X_OK):
-            raise AssertionError(f"TOKITAI must name the tokitai command to test; it is {path!r}")
-        cls.executable = os.path.abspath(path)
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="acceptance-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class CommandTest(ExecutableTest):
     def command(self, *arguments, **how):
         return subprocess.run([self.executable, *map(str, arguments)], capture_output=True,
                               text=True, errors="replace", timeout=TIME_LIMIT,

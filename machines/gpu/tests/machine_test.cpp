@@ -6,7 +6,9 @@
 #include <cstring>
 #include <thread>
 
+#include "compiler/cache.h"
 #include "compiler/compiler.h"
+#include "compiler/files.h"
 #include "machines/gpu/machine.h"
 #include "machines/gpu/tests/fake_driver.h"
 #include "testing/instance.h"
@@ -145,6 +147,35 @@ TEST_F(GpuMachineTest, HostOperandsAreCopiedAndPaddingStays) {
     EXPECT_EQ(bytes_of(expected.call().operands[i]), bytes_of(found.call().operands[i])) << i;
   EXPECT_EQ(outcome.host_bytes_copied, 2 * (37 * 300 + 2 * 300 + 37 * 300) + 4 * 2 * 37);
   EXPECT_EQ(device.memory()->in_use, 0);
+}
+
+// An empty cache has what the calls need when compiling ahead returns, and running them compiles nothing more.
+TEST_F(GpuMachineTest, WhatWasCompiledAheadIsFoundInTheCache) {
+  const auto folder = compiler::TemporaryFolder::make();
+  ASSERT_TRUE(folder.ok());
+  const char* named = std::getenv("TOKITAI_CACHE");
+  const std::string outer = named == nullptr ? "" : named;
+  setenv("TOKITAI_CACHE", folder->path().c_str(), 1);
+  Device device = gpu();
+  const Instance rows = made("cross_entropy.forward_backward rows=37 cols=300 type=f16");
+  const Instance more = made("cross_entropy.forward_backward rows=99 cols=300 type=f16");
+  std::size_t done = 0, all = 0;
+  const Status status = device.compile_ahead({rows.call(), more.call()}, [&](std::size_t d, std::size_t a) {
+    done = d;
+    all = a;
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(done, 2U);  // the check and the rows; how many rows there are is no part of a kernel
+  EXPECT_EQ(all, 2U);
+  const auto kernels = [] { return compiler::Cache::open()->list().size(); };
+  EXPECT_EQ(kernels(), 2U);
+  EXPECT_TRUE(run(device, rows.call()).ok());
+  EXPECT_TRUE(run(device, more.call()).ok());
+  EXPECT_EQ(kernels(), 2U);
+  if (outer.empty())
+    unsetenv("TOKITAI_CACHE");
+  else
+    setenv("TOKITAI_CACHE", outer.c_str(), 1);
 }
 
 TEST_F(GpuMachineTest, RowsFarApartAreNotAllocatedWhole) {

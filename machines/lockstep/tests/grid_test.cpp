@@ -204,6 +204,42 @@ TEST(Lockstep, ConstantsMayNotChangeDuringTheLaunch) {
   });
 }
 
+// --- Launches that may overlap the one before.
+TEST(Lockstep, AwaitEarlierOrdersTheLaunchBefore) {
+  for (const bool waits : {true, false}) {
+    Buffer<float> x(32), y(32);
+    Memory memory;
+    memory.add(x.output("x"));
+    memory.add(y.output("y"));
+    const Launch first{.name = "first"}, second{.name = "second", .follows = true};
+    EXPECT_TRUE(lockstep::run(first, memory, Schedule::random, 1, [&] { x.at()[thread_index()] = 1.0f; }).clean());
+    const Report report = lockstep::run(second, memory, Schedule::random, 1, [&] {
+      if (waits) await_earlier();
+      y.at()[thread_index()] = x.at()[31 - thread_index()];
+      await_earlier();
+    });
+    EXPECT_EQ(report.clean(), waits) << words(report);
+    EXPECT_EQ(words(report).find("an earlier launch wrote") == std::string::npos, waits) << words(report);
+  }
+}
+TEST(Lockstep, OneThreadAwaitsForItsBlockBeforeABarrier) {
+  Buffer<float> x(64), y(64);
+  Memory memory;
+  memory.add(x.output("x"));
+  memory.add(y.output("y"));
+  const Launch first{.name = "first", .block = 64}, second{.name = "second", .block = 64, .follows = true};
+  EXPECT_TRUE(lockstep::run(first, memory, Schedule::random, 1, [&] { x.at()[thread_index()] = 1.0f; }).clean());
+  const Report report = lockstep::run(second, memory, Schedule::random, 1, [&] {
+    if (thread_index() == 0) await_earlier();
+    barrier();
+    y.at()[thread_index()] = x.at()[63 - thread_index()];
+  });
+  EXPECT_TRUE(report.clean()) << words(report);
+}
+TEST(Lockstep, ALaunchThatMayOverlapAwaitsBeforeItEnds) {
+  expect_finding({{.name = "hasty", .follows = true}, {}}, Finding::race, [] {}, "ends without await_earlier");
+}
+
 // --- Clusters.
 struct Spread {
   Buffer<float> y{4 * 2};
@@ -227,6 +263,52 @@ TEST(Lockstep, ClusterBarrierOrdersStoresToOtherBlocks) {
         s.problem, [&] { s.kernel(true, true); }, kNothing,
         [&] { return s.y.data == std::vector<float>{0, 1, 0, 1, 2, 3, 2, 3}; });
   }
+}
+// A row that the blocks of a cluster share is read by all of them, and then written over.
+TEST(Lockstep, ClusterBarrierOrdersWhatSeveralBlocksReadBeforeAWrite) {
+  Buffer<u32> x(2);
+  const Problem problem{{.name = "shared row", .grid = 4, .block = 64, .cluster = 2}, {x.both("x")}};
+  const auto kernel = [&](bool meets) {
+    const int place = block_index() / 2;
+    const u32 v = x.at()[place];
+    if (meets)
+      cluster_barrier();
+    else
+      barrier();
+    if (cluster_rank() == 1 && thread_index() == 0) x.at()[place] = v + 1;
+  };
+  expect_clean(
+      problem, [&] { kernel(true); }, [&] { x.data = {5, 6}; }, [&] { return x.data == std::vector<u32>{6, 7}; });
+  expect_finding(problem, Finding::race, [&] { kernel(false); }, "x byte");
+}
+struct Mail {
+  Buffer<float> y{4 * 2};
+  Problem problem{{.name = "mail", .grid = 4, .block = 32, .cluster = 2, .shared_bytes = 16}, {y.output("y")}};
+  void kernel(bool opens, int bytes, u32 parity) {
+    const Mailbox mailbox = shared<u64>(0);
+    const Shared<float> box = shared<float>(8);
+    if (opens && thread_index() == 0) mailbox_open(mailbox);
+    cluster_barrier();
+    const float v = static_cast<float>(block_index());
+    if (thread_index() < 2) mailbox_send(mailbox, box + cluster_rank(), thread_index(), v);
+    if (thread_index() == 0) mailbox_expect(mailbox, bytes);
+    mailbox_await(mailbox, parity);
+    if (thread_index() < 2) y.at()[block_index() * 2 + thread_index()] = box[thread_index()];
+  }
+};
+TEST(Lockstep, MailboxOrdersWhatIsSentToIt) {
+  Mail s;
+  expect_clean(
+      s.problem, [&] { s.kernel(true, 8, 0); }, kNothing,
+      [&] { return s.y.data == std::vector<float>{0, 1, 0, 1, 2, 3, 2, 3}; });
+}
+TEST(Lockstep, MailboxThatCountsWronglyIsFound) {
+  Mail s;
+  expect_finding(s.problem, Finding::deadlock, [&] { s.kernel(true, 12, 0); }, "4 bytes that nobody sends");
+  expect_finding(s.problem, Finding::deadlock, [&] { s.kernel(true, 8, 1); }, "the wrong phase");
+  expect_finding(s.problem, Finding::uninitialised, [&] { s.kernel(false, 8, 0); }, "is not open");
+  for (const Schedule schedule : kSchedules)
+    EXPECT_FALSE(run_once(s.problem, schedule, [&] { s.kernel(true, 4, 0); }).clean());
 }
 TEST(Lockstep, MissingClusterBarrierIsFound) {
   Spread s;

@@ -1,0 +1,64 @@
+// Names are checked before any line is read, so that a misspelt operator is told as such.
+#include "cli/problem_choice.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli/commands.h"
+
+namespace tokitai::cli {
+namespace {
+
+using testing::Problem;
+
+void append(std::vector<Problem>& all, const std::vector<Problem>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+Result<std::vector<Problem>> given(const std::vector<std::string>& lines) {
+  std::vector<Problem> all;
+  for (const std::string& line : lines) {
+    const auto parsed = testing::parse_problems(line);
+    if (!parsed.ok()) return parsed.status();
+    if (parsed->empty()) return Status::invalid(fmt::format("'{}' is no problem: a key has no value", line));
+    append(all, parsed.value());
+  }
+  return all;
+}
+
+Result<std::vector<Problem>> built_in(std::initializer_list<testing::Use> uses) {
+  std::vector<Problem> all;
+  for (const testing::Use use : uses) {
+    const auto some = testing::problems(use);
+    if (!some.ok()) return some.status();
+    append(all, some.value());
+  }
+  return all;
+}
+
+}  // namespace
+
+void ProblemChoice::add_to(CLI::App& command) {
+  command.add_option("--op", operators, "only these operators");
+  command.add_option("--problem", lines,
+                     "a problem line instead of the built-in ones, e.g. \"softmax.forward rows=3 cols=5\"");
+}
+
+Result<std::vector<Problem>> ProblemChoice::chosen(std::initializer_list<testing::Use> uses) const {
+  for (const std::string& name : operators)
+    if (const auto known = operator_named(name); !known.ok()) return known.status();
+  auto all = lines.empty() ? built_in(uses) : given(lines);
+  if (!all.ok()) return all.status();
+  if (!operators.empty())
+    std::erase_if(all.value(), [&](const Problem& problem) {
+      return std::find(operators.begin(), operators.end(), problem.contract->name) == operators.end();
+    });
+  if (all->empty())
+    return Status::invalid(
+        fmt::format("no {}problem of {}", lines.empty() ? "built-in " : "", fmt::join(operators, ", ")));
+  return all;
+}
+
+}  // namespace tokitai::cli

@@ -1,0 +1,23 @@
+// The problems a subcommand works on: lines given by hand, else the built-in ones; of every operator, or of those
+// named.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "testing/problem.h"
+
+namespace tokitai::cli {
+
+struct ProblemChoice {
+  std::vector<std::string> operators;  // empty: every one
+  std::vector<std::string> lines;      // "softmax.forward rows=3 cols=5"; empty: the built-in problems
+
+  void add_to(CLI::App& command);
+  // The built-in ones are those of these uses, in this order. To find none is refused: a command that had nothing to
+  // do must not look good.
+  Result<std::vector<testing::Problem>> chosen(std::initializer_list<testing::Use> uses) const;
+};
+
+}  // namespace tokitai::cli

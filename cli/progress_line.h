@@ -1,0 +1,31 @@
+// One line on a terminal that says what is going on, gone at the end. Where standard error is no terminal: nothing.
+#pragma once
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <mutex>
+#include <string_view>
+
+namespace tokitai::cli {
+
+class ProgressLine {
+ public:
+  ProgressLine() = default;
+  ~ProgressLine() { say(""); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  // May be called from several threads.
+  void say(std::string_view what) {
+    if (!terminal_) return;
+    const std::scoped_lock lock(mutex_);
+    fmt::print(stderr, "\r\033[K{:.110}", what);
+  }
+
+ private:
+  const bool terminal_ = isatty(STDERR_FILENO) != 0;
+  std::mutex mutex_;
+};
+
+}  // namespace tokitai::cli
