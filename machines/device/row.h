@@ -298,7 +298,7 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
     float v = acc[0];
     TK_UNROLL
     for (int mask = 1; mask < 32; mask *= 2) {
-      // Both partners must compute the same: the lower lane's value comes first.
+      // Both partners compute the same: addition commutes, and of two zeros a maximum may be either.
       const float other = shuffle_xor(v, mask);
       v = Term::join(v, other);
     }
@@ -308,6 +308,10 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
     const int group = block * Shape::kGroups + thread % Shape::kColumnThreads / 32;
     const int slot_of_group = box_at(term, group);
     if constexpr (P.cluster > 1) {
+      // Mail orders nothing but itself. What this group read of other blocks' columns has arrived before it sends:
+      // the value is used here, and a group's instructions begin in order.
+      picks()[thread_index()] = picked;
+      warp_barrier();
       if (thread % 32 < P.cluster) mailbox_send(mailbox(), box() + slot_of_group, thread % 32, v);
     } else {
       if (thread % 32 == 0) box()[slot_of_group] = v;
@@ -343,6 +347,8 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
   // Blocks of a cluster exchange values through a mailbox per parity. A block sends to one of them again only when
   // it has everybody's values of the exchange between, which they sent after reading this one's.
   mutable u32 exchanges = 0;
+  mutable float picked = 0.0f;
+  TK_FN Shared<float> picks() const { return shared<float>(Shape::kBoxAt) + 6 * box_groups(); }  // behind the box
   TK_FN Mailbox mailbox() const { return shared<u64>(Shape::kStagedBytes) + parity; }
   TK_FN void open_mailboxes() const {
     if (thread_index() == 0) {
@@ -401,9 +407,10 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
       v = shuffle(v, owner);
       return exists ? v : 0.0f;
     } else {
-      // Before the barrier of the next reduction, so before any store of this row.
+      // Before the next reduction's barrier or mail, so before any store of this row.
       float v = 0.0f;
       if (exists) v = widen<K>(elements<K>(arguments.operand[O], row)[j]);
+      picked = v;
       return v;
     }
   }
