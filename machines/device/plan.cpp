@@ -12,10 +12,10 @@
 namespace tokitai::device {
 namespace {
 
-constexpr Pattern pattern_id(patterns::Each) { return Pattern::each; }
-constexpr Pattern pattern_id(patterns::Row) { return Pattern::row; }
-constexpr Pattern pattern_id(patterns::Segment) { return Pattern::segment; }
-constexpr Pattern pattern_id(patterns::Tile) { return Pattern::tile; }
+[[maybe_unused]] constexpr Pattern pattern_id(patterns::Each) { return Pattern::each; }
+[[maybe_unused]] constexpr Pattern pattern_id(patterns::Row) { return Pattern::row; }
+[[maybe_unused]] constexpr Pattern pattern_id(patterns::Segment) { return Pattern::segment; }
+[[maybe_unused]] constexpr Pattern pattern_id(patterns::Tile) { return Pattern::tile; }
 
 struct Entry {
   std::string_view name;
