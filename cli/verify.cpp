@@ -1,14 +1,15 @@
 // tokitai verify: compares a device with the reference machine, bit for bit, and prints one table.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <fstream>
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/output_files.h"
+#include "cli/problem_choice.h"
+#include "cli/progress_line.h"
 #include "cli/table.h"
 #include "evidence/verify.h"
+#include "machines/gpu/driver.h"
 
 namespace tokitai::cli {
 namespace {
@@ -19,10 +20,9 @@ using testing::Problem;
 
 struct Arguments {
   std::string device = "cpu";
-  std::vector<std::string> operators;
+  ProblemChoice problems;
   std::vector<std::string> isas;
   std::vector<int> threads = {1, 2, 5};
-  std::vector<std::string> problem;
   std::string json;
   bool quick = false;
 };
@@ -66,56 +66,29 @@ std::int64_t largest(const Problem& problem) {
   return most;
 }
 
-bool on_gpu(std::string_view device) { return device.starts_with("cuda:") || device.starts_with("amd:"); }
-bool on_lockstep(std::string_view device) { return device.starts_with("lockstep"); }
+bool on_gpu(const Arguments& a) { return gpu::names_gpu(a.device); }
 
 Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
-  std::vector<Problem> chosen;
-  for (const std::string& line : a.problem) {
-    auto parsed = testing::parse_problems(line);
-    if (!parsed.ok()) return parsed.status();
-    chosen.insert(chosen.end(), parsed->begin(), parsed->end());
-  }
-  if (!chosen.empty()) return chosen;
-  for (const std::string& name : a.operators)
-    if (auto known = operator_named(name); !known.ok()) return known.status();
-  auto all = testing::problems(on_lockstep(a.device) ? testing::Use::verify_lockstep : testing::Use::verify);
-  if (!all.ok()) return all.status();
-  if (on_gpu(a.device)) {
-    auto large = testing::problems(testing::Use::verify_gpu);
-    if (!large.ok()) return large.status();
-    all->insert(all->end(), large->begin(), large->end());
-  }
+  using testing::Use;
+  auto chosen = a.device.starts_with("lockstep") ? a.problems.chosen({Use::verify_lockstep})
+                : on_gpu(a)                      ? a.problems.chosen({Use::verify, Use::verify_gpu})
+                                                 : a.problems.chosen({Use::verify});
   constexpr std::int64_t kQuick = 20000;
-  for (const Problem& problem : all.value()) {
-    const bool wanted = a.operators.empty() ||
-                        std::find(a.operators.begin(), a.operators.end(), problem.contract->name) != a.operators.end();
-    if (wanted && (!a.quick || largest(problem) <= kQuick)) chosen.push_back(problem);
-  }
+  if (chosen.ok() && a.quick && a.problems.lines.empty())
+    std::erase_if(chosen.value(), [](const Problem& problem) { return largest(problem) > kQuick; });
   return chosen;
 }
 
 // A GPU is compared with the cpu device, itself verified, on problems that the reference would take hours for.
-std::string_view against(const Arguments& a) { return on_gpu(a.device) ? "cpu" : "reference"; }
+std::string_view against(const Arguments& a) { return on_gpu(a) ? "cpu" : "reference"; }
 
 Result<std::vector<evidence::Variant>> chosen_variants(const Arguments& a) {
   if (a.device == "cpu") return evidence::cpu_variants(a.isas.empty() ? cpu_isas() : a.isas, a.threads);
-  if (on_gpu(a.device)) return evidence::gpu_variants(a.device);
+  if (on_gpu(a)) return evidence::gpu_variants(a.device);
   if (a.device == "lockstep") return evidence::lockstep_variants();
   auto device = open(a.device);
   if (!device.ok()) return device.status();
   return std::vector<evidence::Variant>{{a.device, std::move(device).value()}};
-}
-
-Status write_json(const std::string& path, const Json& j) {
-  if (path == "-") {
-    fmt::print("{}\n", j.dump(2));
-    return {};
-  }
-  std::ofstream file(path);
-  file << j.dump(2) << '\n';
-  file.close();
-  return file ? Status() : Status::invalid(fmt::format("cannot write {}", path));
 }
 
 void print(const Arguments& a, const VerifyResult& result) {
@@ -141,28 +114,29 @@ void print(const Arguments& a, const VerifyResult& result) {
 }
 
 Status run(const Arguments& a, int& exit_code) {
+  if (!a.json.empty() && a.json != "-")
+    if (auto there = destination(a.json); !there.ok()) return there.status();
   auto problems = chosen_problems(a);
   if (!problems.ok()) return problems.status();
   auto variants = chosen_variants(a);
   if (!variants.ok()) return variants.status();
-  const bool terminal = isatty(STDERR_FILENO) != 0;
+  ProgressLine progress;
   // Where kernels are compiled when they run, compiling takes longer than running: all cores do it first. A kernel that
   // does not compile fails again with its problem; without a compiler nothing can be verified.
-  const Status compiled =
-      evidence::compile_ahead(problems.value(), variants.value(), [&](std::size_t done, std::size_t all) {
-        if (terminal) fmt::print(stderr, "\r\033[K{} of {} kernels", done, all);
-      });
+  const Status compiled = evidence::compile_ahead(
+      problems.value(), variants.value(),
+      [&](std::size_t done, std::size_t all) { progress.say(fmt::format("{} of {} kernels", done, all)); });
   if (compiled.code() == Code::unavailable) return compiled;
   const VerifyResult result = evidence::verify(
       problems.value(), std::move(variants).value(),
       [&](const Problem& problem, std::size_t done, std::size_t all) {
-        if (terminal) fmt::print(stderr, "\r\033[K{} of {}  {:.80}", done + 1, all, problem.text());
+        progress.say(fmt::format("{} of {}  {}", done + 1, all, problem.text()));
       },
       against(a));
-  if (terminal) fmt::print(stderr, "\r\033[K");
+  progress.say("");
   if (a.json != "-") print(a, result);
   if (!a.json.empty())
-    if (Status s = write_json(a.json, to_json(a, result)); !s.ok()) return s;
+    if (Status s = write_text(a.json, dumped(to_json(a, result))); !s.ok()) return s;
   if (result.summary.compared == 0) return {Code::check_failed, "nothing was compared"};
   exit_code = result.summary.failed == 0 && result.summary.mismatches == 0 ? 0 : 1;
   return {};
@@ -174,13 +148,11 @@ void add_verify(CLI::App& app, int& exit_code) {
   auto a = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("verify", "compare a device with the reference machine, bit for bit");
   command->add_option("--device", a->device, "the device to verify")->capture_default_str();
-  command->add_option("--op", a->operators, "only these operators");
+  a->problems.add_to(*command);
   command->add_option("--isa", a->isas, "instruction sets of the cpu device (all that run here)")->delimiter(',');
   command->add_option("--threads", a->threads, "thread counts of the cpu device")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--problem", a->problem,
-                      "a problem line instead of the built-in ones, e.g. \"softmax.forward rows=3 cols=5\"");
   command->add_flag("--quick", a->quick, "only small problems: seconds instead of a minute");
   command->add_option("--json", a->json, "write the result as JSON to this file (- for standard output)");
   command->callback([a, &exit_code] { report(run(*a, exit_code), exit_code); });

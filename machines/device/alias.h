@@ -246,18 +246,5 @@ TK_FN void mailbox_send(Mailbox, Shared<float>, int, float) {}
 TK_FN void mailbox_await(Mailbox, u32) {}
 #endif
 
-// Every block of the launch arrives before any goes on. The launch must be cooperative; `counter` starts at zero
-// and `round` counts the barriers from one.
-TK_FN void grid_barrier(Global<u32> counter, u32 round) {
-  fence();
-  barrier();
-  if (thread_index() == 0) {
-    atomic_add(counter, 1);
-    while (load_fresh(counter) < round * static_cast<u32>(grid_size())) wait_a_little();
-  }
-  barrier();
-  fence();
-}
-
 }  // namespace tokitai::device
 #endif

@@ -1,12 +1,12 @@
 // Which element a thread owns. Templates over the integer type, made of + - * / % by constants: a kernel runs
 // them with int, a solver can run the same text with symbols.
 #pragma once
+#include "machines/device/alias.h"
 
 namespace tokitai::device {
 
 // The row pattern. A block of 2048 columns is held by 256 / wide threads; the canonical lane l belongs to
 // thread l / wide, so a lane's whole chain lies in one thread.
-template <class I> TK_FN I threads_per_block_of_columns(I wide) { return 256 / wide; }
 template <class I> TK_FN I held_block(I thread, int wide) { return thread / (256 / wide); }
 template <class I> TK_FN I first_lane(I thread, int wide) { return thread % (256 / wide) * wide; }
 template <class I> TK_FN I column_of(I block, I chunk, I lane) { return block * 2048 + chunk * 256 + lane; }
@@ -29,8 +29,5 @@ TK_FN I staged_cell(I stage, I operand, I chunk, I piece, I thread, int operands
 template <class I> TK_FN I box_slot(I parity, I term, I group, I groups) {
   return (parity * 3 + term) * groups + group;
 }
-
-// The tile pattern: 16 x 16 threads (or as the plan says) each own thread_rows x thread_cols outputs.
-template <class I> TK_FN I tile_rows(I rows, int tile) { return (rows + (tile - 1)) / tile; }
 
 }  // namespace tokitai::device

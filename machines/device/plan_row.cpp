@@ -136,7 +136,7 @@ Result<Program> plan_row(const Call& call, const Machinery& machinery) {
     launch.block = check.threads;
     launch.integer_atomics = true;
     launch.source =
-        source_of(call, machinery, "row.h", text_of(check), launch, "row_check_kernel<Definition, plan>", 1);
+        source_of(call, machinery, "row_kernels.h", text_of(check), launch, "row_check_kernel<Definition, plan>", 1);
     launch.work = std::min<std::int64_t>(ceil_div(f.rows, check.threads), 4 * machinery.multiprocessors);
     program.launches.push_back(std::move(launch));
   }
@@ -149,7 +149,8 @@ Result<Program> plan_row(const Call& call, const Machinery& machinery) {
   launch.cluster = p.cluster;
   launch.integer_atomics = p.finishes;
   const int resident = p.on_chip && p.threads <= 256 && !p.column_sums ? 2 : 1;
-  launch.source = source_of(call, machinery, "row.h", text_of(p), launch, "row_kernel<Definition, plan>", resident);
+  launch.source =
+      source_of(call, machinery, "row_kernels.h", text_of(p), launch, "row_kernel<Definition, plan>", resident);
   const std::int64_t chains = ceil_div(f.rows, kChainRows);
   const std::int64_t items = p.column_sums ? chains : ceil_div(f.rows, p.teams);
   std::int64_t floats = 0;
@@ -171,7 +172,7 @@ Result<Program> plan_row(const Call& call, const Machinery& machinery) {
     finish.kernel = kernel_name(contract, "_columns");
     finish.plan = fmt::format("32 columns per block, {} chains of partial rows at once", columns.threads / 32);
     finish.block = columns.threads;
-    finish.source = source_of(call, machinery, "row.h", text_of(columns), finish,
+    finish.source = source_of(call, machinery, "row_kernels.h", text_of(columns), finish,
                               fmt::format("column_kernel<plan, {}>", f.first_sum), 1);
     finish.work = 2 * ceil_div(f.cols, 32);
     program.launches.push_back(std::move(finish));

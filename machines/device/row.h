@@ -4,37 +4,12 @@
 // long for the chip is read again for every pass (on_chip is false); one that fits a few blocks of a cluster is
 // shared by them.
 #pragma once
-#include "machines/device/memory.h"
 #include "machines/device/place.h"
-#include "machines/device/plans.h"
+#include "machines/device/row_shape.h"
 #include "patterns/names.h"
 #include "patterns/reduction.h"
 
 namespace tokitai::device {
-
-// An element of this thread: which block of columns, chunk and lane of it.
-struct At {
-  int block, chunk, element;
-};
-
-template <RowPlan P> struct RowShape {
-  static constexpr int kColumnThreads = 256 / P.wide;   // per block of 2048 columns
-  static constexpr int kTeam = P.threads / P.teams;     // threads of this block that share a row
-  static constexpr int kHeld = kTeam / kColumnThreads;  // blocks of columns they hold at once
-  static constexpr int kGroups = kColumnThreads / 32;   // groups of 32 threads per block of columns
-  static constexpr bool kOneGroup = kTeam == 32 && P.on_chip && P.cluster == 1;
-  static constexpr int kStaged = count_set(P.staged);
-  static constexpr Kind storage() {
-    for (int i = 0; i < 8; ++i)
-      if ((P.staged >> i) & 1u) return kind_at(P.kinds, i);
-    return Kind::f32;
-  }
-  static constexpr int kRowBytes = P.wide * bytes_of(storage());
-  static constexpr int kPiece = kRowBytes < 16 ? kRowBytes : 16;  // bytes of a cell
-  static constexpr int kPieces = kRowBytes / kPiece;
-  static constexpr int kStagedBytes = P.on_chip ? P.stages * kStaged * P.chunks * kPieces * P.threads * kPiece : 0;
-  static constexpr int kBoxAt = kStagedBytes + (P.cluster > 1 ? 16 : 0);  // behind two mailboxes
-};
 
 template <class D, RowPlan P> struct RowMachine : D::Names {
   using Shape = RowShape<P>;
@@ -570,86 +545,5 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
     holds = false;
   }
 };
-
-template <class D, RowPlan P> TK_FN void row_kernel(const Arguments& arguments) {
-  if constexpr (P.checked) {
-    await_earlier();
-    if (global<u64>(arguments.flag)[0] != kUnflagged) return;
-  }
-  RowMachine<D, P> m(arguments);
-  if constexpr (P.cluster > 1) m.open_mailboxes();  // and every block has begun before its memory is written to
-  const i64 worker = block_index() / P.cluster, workers = grid_size() / P.cluster;
-  if constexpr (P.column_sums) {
-    const i64 chains = (m.rows + (kChain - 1)) / kChain;
-    for (i64 chain = worker; chain < chains; chain += workers) {
-      const i64 first = chain * kChain, end = first + kChain;
-      m.clear_sums();
-      m.run(first, end < m.rows ? end : m.rows, 1);
-      m.write_sums(chain);
-    }
-  } else {
-    m.run(worker * P.teams + m.team, m.rows, workers * P.teams);
-  }
-  if constexpr (P.cluster > 1) cluster_barrier();  // no block ends while others may send to it
-  if constexpr (P.finishes)
-    if (m.last_block()) D::finish(m);
-}
-
-// Asks every row before anything is written; the smallest refused one is kept.
-template <class D, RowPlan P> TK_FN void row_check_kernel(const Arguments& arguments) {
-  let_next_begin();
-  RowMachine<D, P> m(arguments);
-  for (m.row = static_cast<i64>(block_index()) * P.threads + thread_index(); m.row < m.rows;
-       m.row += static_cast<i64>(grid_size()) * P.threads)
-    if (!D::valid(m)) atomic_min(global<u64>(arguments.flag), static_cast<u64>(m.row));
-}
-
-// The upper levels of the column rule: a block owns 32 columns of one sum, its groups take the chains in turn.
-// Levels go back and forth between the partial rows and a second region behind them.
-template <RowPlan P, int first_out> TK_FN void column_kernel(const Arguments& arguments) {
-  await_earlier();
-  const i64 rows = arguments.extent[0], n = arguments.extent[1];
-  const i64 per_sum = (n + 31) / 32;
-  const int which = static_cast<int>(block_index() / per_sum);
-  const i64 column = block_index() % per_sum * 32 + thread_index() % 32;
-  const int group = thread_index() / 32;
-  const i64 partials = (rows + (kChain - 1)) / kChain;
-  const i64 region = 2 * partials * n;
-  // What the first kernel needed in front of the partial rows is said by the planner.
-  const Global<float> base = global<float>(arguments.workspace) + arguments.extent[2];
-  Global<float> from = base + which * partials * n;
-  const i64 second = (partials + (kChain - 1)) / kChain;
-  Global<float> to = base + (region + which * second * n);
-  for (i64 count = partials; count > 1;) {
-    const i64 chains = (count + (kChain - 1)) / kChain;
-    for (i64 chain = group; chain < chains; chain += P.threads / 32)
-      if (column < n) {
-        float v[kChain];
-        const i64 first = chain * kChain;
-        TK_UNROLL
-        for (int r = 0; r < kChain; ++r) {
-          v[r] = 0.0f;
-          if (first + r < count) v[r] = from[(first + r) * n + column];
-        }
-        float acc = 0.0f;
-        TK_UNROLL
-        for (int r = 0; r < kChain; ++r)
-          if (first + r < count) acc = acc + v[r];
-        to[chain * n + column] = acc;
-      }
-    barrier();
-    const Global<float> other = from;
-    from = to;
-    to = other;
-    count = chains;
-  }
-  if (group == 0 && column < n) {
-    constexpr Kind K0 = kind_at(P.kinds, first_out), K1 = kind_at(P.kinds, first_out + 1);
-    if (which == 0)
-      global<Raw<K0>>(arguments.operand[first_out].data)[column] = narrow<K0>(from[column]);
-    else
-      global<Raw<K1>>(arguments.operand[first_out + 1].data)[column] = narrow<K1>(from[column]);
-  }
-}
 
 }  // namespace tokitai::device

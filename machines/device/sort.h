@@ -1,6 +1,7 @@
 // A stable radix sort of (index, position) pairs by all blocks of a cooperative launch. No atomic and no order of
 // arrival decides anything: a pair's place follows from counts alone.
 #pragma once
+#include "machines/device/grid.h"
 #include "machines/device/memory.h"
 
 namespace tokitai::device {

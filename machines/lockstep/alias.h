@@ -220,16 +220,4 @@ TK_FN void mailbox_send(Mailbox m, Shared<float> place, int rank, float v) {
 }
 TK_FN void mailbox_await(Mailbox m, u32 parity) { lockstep::mailbox_await(m.address(), parity); }
 
-// The device's own text: its fences, barriers and spinning are checked like any kernel's.
-TK_FN void grid_barrier(Global<u32> counter, u32 round) {
-  fence();
-  barrier();
-  if (thread_index() == 0) {
-    atomic_add(counter, 1);
-    while (load_fresh(counter) < round * static_cast<u32>(grid_size())) wait_a_little();
-  }
-  barrier();
-  fence();
-}
-
 }  // namespace tokitai::device

@@ -14,7 +14,7 @@ constexpr std::string_view kEdges =
     "infinity; "
     "subnormals are kept.";
 constexpr std::string_view kNonClaims =
-    "Not the speed of tensor cores: on a GPU the canonical order runs on the ordinary fma units, about 15 times "
+    "Not the speed of tensor cores: on a GPU the canonical order runs on the ordinary fma units, about 14 times "
     "slower.";
 
 // Two operations per step of every chain; the largest number there is where that overflows.

@@ -296,19 +296,5 @@ TEST(Faults, AreCaughtByTheAuditOfAmdCode) {
   expect_faults_to_be_caught(faults);
 }
 
-// The fibers run their own copy of it, so that only an equal text is a checked one.
-TEST(Faults, TheGridBarrierOfGpusIsTheCheckedOne) {
-  const auto text_in = [](std::string_view file) -> std::string {
-    for (const device::Text& text : device::lockstep_headers()) {
-      if (text.name != file) continue;
-      const std::size_t begin = text.text.find("TK_FN void grid_barrier");
-      return std::string(text.text.substr(begin, text.text.find("\n}\n", begin) - begin));
-    }
-    return "";
-  };
-  EXPECT_NE(text_in("machines/device/alias.h"), "");
-  EXPECT_EQ(text_in("machines/device/alias.h"), text_in("machines/lockstep/alias.h"));
-}
-
 }  // namespace
 }  // namespace tokitai::lockstep

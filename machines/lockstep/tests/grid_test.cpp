@@ -1,6 +1,7 @@
 // Kernels of several blocks: what orders the memory of one before another's, and what does not.
 #include <gtest/gtest.h>
 
+#include "machines/device/grid.h"
 #include "machines/lockstep/engine.h"
 #include "machines/lockstep/tests/kernels.h"
 
