@@ -98,6 +98,22 @@ template <int bytes, class T> TK_FN void copy_async(Shared<T> to, Global<const T
 TK_FN void copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int pending> TK_FN void copy_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory"); }
 
+// What nobody writes while the kernel runs, in one access: NVRTC would read words that are wanted one by one on their
+// own.
+template <class T> TK_FN T load_constant(Global<const T> from, int i) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
+  T v;
+  if constexpr (sizeof(T) == 16)
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3])
+        : "l"(from + i));
+  else if constexpr (sizeof(T) == 8)
+    asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(v.word[0]), "=r"(v.word[1]) : "l"(from + i));
+  else
+    asm("ld.global.nc.u32 %0, [%1];" : "=r"(v.word[0]) : "l"(from + i));
+  return v;
+}
+
 TK_FN void atomic_min(Global<u64> p, u64 v) { atomicMin(reinterpret_cast<unsigned long long*>(p), v); }
 TK_FN u32 atomic_add(Global<u32> p, u32 v) { return atomicAdd(p, v); }
 TK_FN u32 load_fresh(Global<u32> p) {
@@ -221,6 +237,8 @@ TK_FN u32 narrow_bfloats(float low, float high) { return narrow_bfloat(low) | na
 template <int bytes, class T> TK_FN void copy_async(Shared<T> to, Global<const T> from) { *to = *from; }
 TK_FN void copy_commit() {}
 template <int pending> TK_FN void copy_wait() {}
+
+template <class T> TK_FN T load_constant(Global<const T> from, int i) { return from[i]; }
 
 TK_FN void atomic_min(Global<u64> p, u64 v) {
   __hip_atomic_fetch_min(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);

@@ -75,8 +75,10 @@ template <Kind K, int wide> TK_FN Packed<K, wide> pack(const float (&v)[wide]) {
   return p;
 }
 
-// Reads or writes in accesses of `access` bytes, which the address is a multiple of.
-template <Kind K, int wide, int access> TK_FN Packed<K, wide> load_packed(Global<const Raw<K>> from) {
+// Reads or writes in accesses of `access` bytes, which the address is a multiple of. Constant: nobody writes there
+// while the kernel runs.
+template <Kind K, int wide, int access, bool constant = false>
+TK_FN Packed<K, wide> load_packed(Global<const Raw<K>> from) {
   Packed<K, wide> p;
   if constexpr (access < 4) {
     TK_UNROLL
@@ -85,7 +87,8 @@ template <Kind K, int wide, int access> TK_FN Packed<K, wide> load_packed(Global
     constexpr int kWords = access / 4;
     TK_UNROLL
     for (int a = 0; a < Packed<K, wide>::kWords / kWords; ++a) {
-      const Words<kWords> words = cast<const Words<kWords>>(from)[a];
+      const Global<const Words<kWords>> at = cast<const Words<kWords>>(from);
+      const Words<kWords> words = constant ? load_constant(at, a) : Words<kWords>(at[a]);
       TK_UNROLL
       for (int w = 0; w < kWords; ++w) p.word[a * kWords + w] = words.word[w];
     }

@@ -12,6 +12,7 @@ constexpr int kColumns = 2048;     // a block of columns
 constexpr int kMostThreads = 512;  // leaves each thread 128 registers
 constexpr int kFewThreads = 256;   // where a thread needs more: sums of rows that are not whole blocks of f16
 constexpr int kChainRows = 32;
+constexpr int kLong = 4096;  // columns
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -82,7 +83,8 @@ RowPlan choose(Facts& f, const Machinery& machinery) {
   // Column sums keep two values per element in registers, and column parameters come through the cache: both do
   // better with half as many elements per thread.
   p.wide = (p.column_sums || (f.columns && f.cols > kColumns)) != (machinery.variant == 2 && !p.column_sums) ? 4 : 8;
-  p.cols = (f.cols & (f.cols - 1)) == 0 ? static_cast<int>(f.cols) : 0;
+  // Known to the compiler where that is worth a kernel of its own.
+  p.cols = (f.cols & (f.cols - 1)) == 0 || (f.cols > kLong && f.cols % p.wide == 0) ? static_cast<int>(f.cols) : 0;
   p.chunks = 8;
   while (p.chunks > 1 && f.cols <= p.chunks / 2 * 256) p.chunks /= 2;
   if (machinery.variant == 3 || !fit(p, f, machinery)) {
@@ -96,6 +98,7 @@ RowPlan choose(Facts& f, const Machinery& machinery) {
   p.access = std::min(p.access, p.wide * f.storage_bytes);
   const std::int64_t held = std::int64_t{p.threads} / p.teams / (256 / p.wide) * p.cluster * p.chunks * 256;
   p.guard = f.cols % p.wide != 0 ? Guard::elements : p.on_chip && held == f.cols ? Guard::none : Guard::vectors;
+  p.blind = p.on_chip && p.guard == Guard::vectors && !f.columns && !p.column_sums;
   return p;
 }
 

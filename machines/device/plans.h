@@ -14,7 +14,7 @@ struct RowPlan {
   std::uint32_t staged;  // bit i: operand i is a matrix that is read, staged through shared memory
   std::uint32_t ahead;   // bit i: operand i has one value per row, read while the row before is worked on
   std::uint32_t zeros;   // bit i: scalar i is +0, known to the compiler
-  int cols;              // where it is a power of two, which makes divisions by it products; else 0
+  int cols;              // where the compiler is to know them: powers of two, and long rows; else 0
   int wide;              // neighbouring elements a thread holds: 8 or 4
   int chunks;            // of the eight chunks of a block, those that can hold anything
   int threads;           // of a block
@@ -24,6 +24,7 @@ struct RowPlan {
   int access;            // bytes of one memory access
   Guard guard;
   bool on_chip;      // a row stays on chip; otherwise it is read again for every pass
+  bool blind;        // vectors beyond the row are worked on as zeros, so that its last block takes no longer
   bool held;         // a thread's elements are kept in its registers, not read from shared memory for every pass
   bool column_sums;  // rows in chains of 32, one block each
   bool checked;      // a check ran before: write nothing where it refused

@@ -100,17 +100,18 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
       for (int block = first_block; block < blocks(); block += Shape::kHeld) f(block);
     }
   }
-  // Calls f(chunk, count) for the vectors of a block that have any element. A whole block is asked for once, so that
-  // its vectors need not be.
+  // Calls f(chunk, count) for the vectors of a block that have any element; where the plan is blind, for all of them:
+  // every thread then runs the same text, and no barrier waits for the slower one of the last block. Otherwise a whole
+  // block is asked for once, so that its vectors need not be.
   template <class F> TK_FN void for_chunks(int block, F f) const {
-    if (P.guard == Guard::none || (P.chunks == kChunks && (block + 1) * kBlock <= n)) {
+    if (P.guard == Guard::none || (!P.blind && P.chunks == kChunks && (block + 1) * kBlock <= n)) {
       TK_UNROLL
       for (int chunk = 0; chunk < P.chunks; ++chunk) f(chunk, P.wide);
     } else {
       TK_UNROLL
       for (int chunk = 0; chunk < P.chunks; ++chunk) {
         const int count = existing(block, chunk);
-        if (count > 0) f(chunk, count);
+        if (P.blind || count > 0) f(chunk, count);
       }
     }
   }
@@ -127,6 +128,7 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
     constexpr Kind K = kind_at(P.kinds, O);
     const Global<const Raw<K>> from = elements<K>(arguments.operand[O], from_row);
     for_chunks(first_block, [&](int chunk, int count) {
+      if (P.blind && count == 0) return;
       const Global<const Raw<K>> at = from + column_of(first_block, chunk, lane);
       if constexpr (P.access < 4 || P.guard == Guard::elements) {
         const Packed<K, P.wide> p = load_some<K, P.wide>(at, count);
@@ -149,6 +151,16 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
         }
       }
     });
+  }
+  // Where vectors that do not exist are worked on: they are zeros.
+  TK_FN void clear_missing() const {
+    if constexpr (P.blind)
+      for_chunks(first_block, [&](int chunk, int count) {
+        if (count > 0) return;
+        for (int s = 0; s < P.stages; ++s)
+          for (int operand = 0; operand < Shape::kStaged; ++operand)
+            for (int piece = 0; piece < Shape::kPieces; ++piece) *cell(s, operand, chunk, piece) = Cell{};
+      });
   }
   TK_FN void fetch_row(i64 from_row, int into) const {
     if constexpr (P.on_chip) {
@@ -206,14 +218,24 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
   template <class O> TK_FN Read<O::index> load(O) const { return Read<O::index>(*this); }
   template <class O> TK_FN Read<O::index> read(O) const { return Read<O::index>(*this); }
 
+  // Parameters per column. Elements of a vector are asked for in order; the first one brings them all. The compiler may
+  // then keep them in registers from row to row; large blocks with column sums have none to spare.
   template <int O> struct Columns {
+    static constexpr Kind K = kind_at(P.kinds, O);
     const RowMachine& m;
+    mutable Packed<K, P.wide> vector{};
     TK_FN float operator[](At i) const {
-      constexpr Kind K = kind_at(P.kinds, O);
-      return m.template element<K>(global<const Raw<K>>(m.arguments.operand[O].data), i);
+      const Global<const Raw<K>> from = global<const Raw<K>>(m.arguments.operand[O].data);
+      if constexpr (P.guard == Guard::elements || (P.column_sums && P.threads > 256)) {
+        return m.template element<K>(from, i);
+      } else {
+        if (i.element == 0)
+          vector = load_packed<K, P.wide, P.access, true>(from + column_of(i.block, i.chunk, m.lane));
+        return vector[i.element];
+      }
     }
   };
-  template <class O> TK_FN Columns<O::index> columns(O) const { return {*this}; }
+  template <class O> TK_FN Columns<O::index> columns(O) const { return Columns<O::index>{*this}; }
 
   // A row that is made: registers, or this team's scratch row in global memory.
   struct Registers {
@@ -263,7 +285,12 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
     for_chunks(block, [&](int chunk, int count) {
       TK_UNROLL
       for (int e = 0; e < P.wide; ++e)
-        if (inside(e, count)) acc[e] = term.step(acc[e], At{block, chunk, e});
+        if (P.blind) {
+          const float next = term.step(acc[e], At{block, chunk, e});
+          acc[e] = count > 0 ? next : acc[e];
+        } else if (inside(e, count)) {
+          acc[e] = term.step(acc[e], At{block, chunk, e});
+        }
     });
     TK_UNROLL
     for (int step = 1; step < P.wide; step *= 2) {
@@ -402,7 +429,7 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
     const Global<Raw<K>> to = elements<K>(arguments.operand[O::index], row) + column_of(i.block, i.chunk, lane);
     if constexpr (P.guard == Guard::elements)
       store_some<K, P.wide>(to, pack<K, P.wide>(v), count);
-    else
+    else if (!P.blind || count > 0)
       store_packed<K, P.wide, P.access>(to, pack<K, P.wide>(v));
   }
   template <class O, class F> TK_FN void store(O out, F f) const {

@@ -10,6 +10,7 @@ template <class D, RowPlan P> TK_FN void row_kernel(const Arguments& arguments) 
     if (global<u64>(arguments.flag)[0] != kUnflagged) return;
   }
   RowMachine<D, P> m(arguments);
+  m.clear_missing();
   if constexpr (P.cluster > 1) m.open_mailboxes();  // and every block has begun before its memory is written to
   const i64 worker = block_index() / P.cluster, workers = grid_size() / P.cluster;
   if constexpr (P.column_sums) {
