@@ -123,6 +123,10 @@ Result<Timing> time_on_gpu(const testing::Problem& problem, Device& device, doub
   if (Status s = time_queued(device, count, timed, call); !s.ok()) return s;
   timing.seconds = median(timed.device_seconds);
   timing.host_seconds = median(timed.host_seconds);
+  Call compiled = operands->call();
+  auto compile_seconds = device.compile_seconds(compiled);
+  if (!compile_seconds.ok()) return compile_seconds.status();
+  timing.compile_seconds = compile_seconds.value();
   timing.repetitions = count;
   return timing;
 }

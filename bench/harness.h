@@ -11,8 +11,9 @@
 namespace tokitai::bench {
 
 struct Timing {
-  double seconds = 0;       // median
-  double host_seconds = 0;  // GPUs: from a call to its return, which is before it is done
+  double seconds = 0;          // median
+  double host_seconds = 0;     // GPUs: from a call to its return, which is before it is done
+  double compile_seconds = 0;  // GPUs: what compiling its kernels took, once
   int repetitions = 0;
   Cost cost;
   std::int64_t checked = 0;  // outputs compared with the reference; none may differ

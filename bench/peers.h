@@ -12,9 +12,10 @@
 namespace tokitai::bench {
 
 struct Peer {
-  std::string name;                       // "torch 2.9.0"
-  std::map<std::string, double> seconds;  // by problem text
-  std::map<std::string, double> bytes;    // moved by the peer, where that is not what we move
+  std::string name;                            // "torch 2.9.0"
+  std::map<std::string, double> seconds;       // by problem text
+  std::map<std::string, double> host_seconds;  // from a call to its return, on a GPU
+  std::map<std::string, double> bytes;         // moved by the peer, where that is not what we move
   std::map<std::string, std::string> notes;
 };
 

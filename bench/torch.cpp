@@ -90,6 +90,7 @@ Result<Peer> ask(const char* script, int argument, const std::vector<testing::Pr
     if (!answer.contains("key")) continue;
     const auto key = answer["key"].get<std::string>();
     if (answer.contains("seconds")) peer.seconds[key] = answer["seconds"].get<double>();
+    if (answer.contains("host_seconds")) peer.host_seconds[key] = answer["host_seconds"].get<double>();
     if (answer.contains("bytes")) peer.bytes[key] = answer["bytes"].get<double>();
     peer.notes[key] = answer.contains("error") ? answer["error"].get<std::string>() : answer.value("remark", "");
   }

@@ -1,9 +1,10 @@
 # Times PyTorch's operators on an NVIDIA GPU on the problems given on standard input, one JSON object a line:
 #   {"key": ..., "operator": ..., "sizes": {...}, "list": [...], "type": "f16", "spread": "uniform"}
 # Argument: the device's number. The first output line names the version; then one line a problem, with "seconds",
-# "bytes" where the peer moves other bytes than we do, and a "remark"; or with an error.
+# "host_seconds" from a call to its return, "bytes" where the peer moves other bytes than we do, and a "remark"; or with an error.
 import json
 import sys
+import time
 
 import torch
 import torch.nn.functional as F
@@ -23,22 +24,26 @@ def indices(count, limit, spread):
     return v.long().clamp(0, limit - 1)
 
 
-def median_seconds(call):
-    """Each call between two events, none waited for; the median of 20 to 200 calls, about half a second."""
+def median_times(call):
+    """Each call between two events, none waited for; medians of 20 to 200 calls, about half a second: of the device's
+    time, and of the host's until the call returns."""
     for _ in range(3):
         call()
 
     def timed(count):
         events = [torch.cuda.Event(enable_timing=True) for _ in range(count + 1)]
+        host = []
         events[0].record()
         for event in events[1:]:
+            begin = time.perf_counter()
             call()
+            host.append(time.perf_counter() - begin)
             event.record()
         torch.cuda.synchronize()
         times = sorted(a.elapsed_time(b) * 1e-3 for a, b in zip(events, events[1:]))
-        return times[count // 2]
+        return times[count // 2], sorted(host)[count // 2]
 
-    return timed(max(20, min(200, int(0.5 / max(timed(3), 1e-6)))))
+    return timed(max(20, min(200, int(0.5 / max(timed(3)[0], 1e-6)))))
 
 
 def prepare(p):
@@ -80,6 +85,11 @@ def prepare(p):
     raise ValueError("no such operator in torch")
 
 
+def times_of(p):
+    seconds, host = median_times(prepare(p))
+    return {"seconds": seconds, "host_seconds": host}
+
+
 def adamw(p):
     """Fused AdamW keeps its moments in the parameters' type: all of them in f16, then all of them in f32."""
     count, found, remarks = sum(p["list"]), [], []
@@ -89,20 +99,20 @@ def adamw(p):
         steps = [torch.tensor(10.0, device="cuda") for _ in theta]
         call = lambda: torch._fused_adamw_(theta, grads, m, v, [], steps, lr=1e-3, beta1=0.9, beta2=0.999,
                                            weight_decay=0.01, eps=1e-8, amsgrad=False, maximize=False)
-        seconds = median_seconds(call)
+        seconds, host = median_times(call)
         rate = count * bytes_each / seconds
-        found.append((rate, seconds, count * bytes_each))
+        found.append((rate, seconds, host, count * bytes_each))
         remarks.append(f"all {name}: {seconds * 1e6:.0f} us, {bytes_each} B per parameter, {rate / 1e9:.0f} GB/s")
         del theta, grads, m, v, steps, call
         torch.cuda.empty_cache()
-    _, seconds, moved = max(found)
-    return {"seconds": seconds, "bytes": moved, "remark": "; ".join(remarks) + "; the ratio is that of GB/s"}
+    _, seconds, host, moved = max(found)
+    return {"seconds": seconds, "host_seconds": host, "bytes": moved, "remark": "; ".join(remarks) + "; the ratio is that of GB/s"}
 
 
 def gemm(p):
     s = p["sizes"]
-    answer = {"seconds": median_seconds(prepare(p))}
-    seconds = median_seconds(prepare(dict(p, type="f32")))
+    answer = times_of(p)
+    seconds = median_times(prepare(dict(p, type="f32")))[0]
     flops = 2 * s["m"] * s["n"] * s["k"]
     answer["remark"] = (f"{p['type']} on tensor cores {flops / answer['seconds'] / 1e12:.0f} TFLOP/s; "
                         f"f32 without TF32 {seconds * 1e6:.0f} us, {flops / seconds / 1e12:.1f} TFLOP/s")
@@ -122,7 +132,7 @@ def main():
             elif p["operator"].startswith("gemm."):
                 answer = gemm(p)
             else:
-                answer = {"seconds": median_seconds(prepare(p))}
+                answer = times_of(p)
         except Exception as error:
             answer = {"error": str(error)[:200]}
         torch.cuda.empty_cache()

@@ -106,9 +106,11 @@ void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& p
                  bool on_gpu) {
   const Unit unit = on_gpu ? Unit{"us", 1e6, 1} : Unit{"ms", 1e3, 2};
   std::vector<std::string> header = {"operator", "sizes", "type", unit.name, "MB", "GB/s", "% of copy", "GFLOP/s"};
-  if (on_gpu) header.emplace_back("returns us");
+  if (on_gpu) header.insert(header.end(), {"returns us", "compiled s"});
   for (const bench::Peer& peer : peers) {
-    header.push_back(fmt::format("{} {}", peer.name.substr(0, peer.name.find(' ')), unit.name));
+    const std::string name = peer.name.substr(0, peer.name.find(' '));
+    header.push_back(fmt::format("{} {}", name, unit.name));
+    if (on_gpu) header.push_back(fmt::format("{} returns us", name));
     header.emplace_back("ratio");
   }
   Table table(header);
@@ -123,11 +125,18 @@ void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& p
         fmt::format("{:.1f}", rate),
         fmt::format("{:.0f}", 100 * rate / copy),
         compute_bound(row) ? fmt::format("{:.1f}", flops_of(row) / row.timing.seconds / 1e9) : "-"};
-    if (on_gpu) cells.push_back(fmt::format("{:.1f}", row.timing.host_seconds * 1e6));
+    if (on_gpu) {
+      cells.push_back(fmt::format("{:.1f}", row.timing.host_seconds * 1e6));
+      cells.push_back(fmt::format("{:.2f}", row.timing.compile_seconds));
+    }
     for (const bench::Peer& peer : peers) {
       const auto found = peer.seconds.find(row.problem->text());
       const bool timed = found != peer.seconds.end();
       cells.push_back(timed ? fmt::format("{:.{}f}", found->second * unit.per_second, unit.digits) : "-");
+      if (on_gpu) {
+        const auto host = peer.host_seconds.find(row.problem->text());
+        cells.push_back(host != peer.host_seconds.end() ? fmt::format("{:.1f}", host->second * 1e6) : "-");
+      }
       cells.push_back(timed ? fmt::format("{:.2f}", ratio_to(peer, row, found->second)) : "-");
     }
     table.add(cells);
@@ -152,10 +161,18 @@ Json to_json(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers
               {"percent_of_copy", bytes_of(row) / row.timing.seconds / 1e7 / copy},
               {"gflop_per_s", flops_of(row) / row.timing.seconds / 1e9},
               {"outputs_checked", row.timing.checked}};
-    if (row.timing.host_seconds > 0) j["returns_seconds"] = row.timing.host_seconds;
-    for (const bench::Peer& peer : peers)
-      if (const auto found = peer.seconds.find(row.problem->text()); found != peer.seconds.end())
-        j["peers"][peer.name] = {{"seconds", found->second}, {"ratio", ratio_to(peer, row, found->second)}};
+    if (row.timing.host_seconds > 0) {
+      j["returns_seconds"] = row.timing.host_seconds;
+      j["compile_seconds"] = row.timing.compile_seconds;
+    }
+    for (const bench::Peer& peer : peers) {
+      const auto found = peer.seconds.find(row.problem->text());
+      if (found == peer.seconds.end()) continue;
+      Json& there = j["peers"][peer.name];
+      there = {{"seconds", found->second}, {"ratio", ratio_to(peer, row, found->second)}};
+      if (const auto host = peer.host_seconds.find(row.problem->text()); host != peer.host_seconds.end())
+        there["returns_seconds"] = host->second;
+    }
     document["results"].push_back(j);
   }
   return document;

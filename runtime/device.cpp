@@ -50,6 +50,16 @@ Status Device::compile_ahead(std::vector<Call> calls, const CompileProgress& pro
   }
 }
 
+Result<double> Device::compile_seconds(Call& call) {
+  if (call.contract == nullptr) return Status::invalid("the call names no operator");
+  try {
+    if (Status status = check(call); !status.ok()) return status;
+    return machine_->compile_seconds(call);
+  } catch (const std::bad_alloc&) {
+    return Status(Code::unavailable, fmt::format("{}: out of memory", call.contract->name));
+  }
+}
+
 Result<Device> open(std::string_view name, const DeviceOptions& options) {
   if (name == "reference") return Device(std::string(name), reference::make_machine());
   if (name == "cpu") {

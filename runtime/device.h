@@ -54,6 +54,8 @@ class Machine {
   virtual Result<std::int64_t> workspace(const Call& call) const;
   // Has the kernels of checked calls compiled; machines without a compiler have nothing to do.
   virtual Status compile_ahead(const std::vector<Call>& calls, const CompileProgress& progress);
+  // How long the kernels of a checked call took to compile when they were, which may be long ago.
+  virtual Result<double> compile_seconds(const Call& call);
   virtual AccessChecks access_checks() const { return {}; }
 
   // Sizes and pointers have been checked for nonsense. See Device for the meaning of each.
@@ -119,6 +121,8 @@ class Device {
   // Has the kernels of those calls compiled on every core, so that running them later only loads them. Their memory
   // is not touched and need not be there. The first failure; what else can be compiled is compiled all the same.
   Status compile_ahead(std::vector<Call> calls, const CompileProgress& progress = {});
+  // How long its kernels took to compile when they were, which may be long ago; 0 where nothing is compiled.
+  Result<double> compile_seconds(Call& call);
   AccessChecks access_checks() const { return machine_->access_checks(); }
 
   // Memory that operators here reach without copying, aligned to 256 bytes, its contents undefined. A buffer may go

@@ -80,6 +80,7 @@ Result<double> Device::seconds_between(const Mark& earlier, const Mark& later) {
 Result<std::int64_t> Machine::workspace(const Call& call) const { return call.contract->workspace(call, threads()); }
 
 Status Machine::compile_ahead(const std::vector<Call>&, const CompileProgress&) { return {}; }
+Result<double> Machine::compile_seconds(const Call&) { return 0.0; }
 
 Status Machine::queue(const Call& call) {
   Outcome ignored;

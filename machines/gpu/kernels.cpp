@@ -25,7 +25,11 @@ std::span<const compiler::Header> headers() {
   return all;
 }
 
-Status audited(const compiler::Artifact& artifact, const compiler::Target& target, std::string_view label) {
+std::string label_of(const device::Launch& launch, std::string_view operator_name) {
+  return fmt::format("{} {}", operator_name, launch.kernel);
+}
+
+Status audited(const compiler::Artifact& artifact, const compiler::Target& target, const std::string& label) {
   const std::vector<compiler::Finding> findings = compiler::audit(artifact, target);
   if (findings.empty()) return {};
   const compiler::Finding& first = findings.front();
@@ -44,19 +48,35 @@ Result<compiler::Target> target_of(const Driver& driver, const DeviceFacts& fact
   return target;
 }
 
-Result<Function*> Kernels::get(const device::Launch& launch, std::string_view operator_name) {
-  const std::string name = fmt::format("{}\n{}", launch.kernel, launch.source);
-  if (const auto found = functions_.find(name); found != functions_.end()) return found->second;
-
+Result<compiler::Artifact> Kernels::artifact_of(const device::Launch& launch, std::string_view operator_name) const {
   compiler::Source source;
-  source.label = fmt::format("{} {}", operator_name, launch.kernel);
+  source.label = label_of(launch, operator_name);
   source.text = launch.source;
   source.headers = headers();
   auto cache = compiler::Cache::open();
   if (!cache.ok()) return cache.status();
-  auto artifact = cache->get(source, target_);
+  return cache->get(source, target_);
+}
+
+Result<double> Kernels::compile_seconds(const Call& call, const device::Machinery& machinery) const {
+  auto program = device::plan(call, machinery);
+  if (!program.ok()) return program.status();
+  double seconds = 0;
+  for (const device::Launch& launch : program->launches) {
+    auto artifact = artifact_of(launch, call.contract->name);
+    if (!artifact.ok()) return artifact.status();
+    seconds += artifact->manifest.build_seconds;
+  }
+  return seconds;
+}
+
+Result<Function*> Kernels::get(const device::Launch& launch, std::string_view operator_name) {
+  const std::string name = fmt::format("{}\n{}", launch.kernel, launch.source);
+  if (const auto found = functions_.find(name); found != functions_.end()) return found->second;
+
+  auto artifact = artifact_of(launch, operator_name);
   if (!artifact.ok()) return artifact.status();
-  if (Status s = audited(artifact.value(), target_, source.label); !s.ok()) return s;
+  if (Status s = audited(artifact.value(), target_, label_of(launch, operator_name)); !s.ok()) return s;
   auto function = context_.function(artifact->manifest.binary_digest, artifact->binary, launch.kernel);
   if (!function.ok()) return function.status();
   functions_.emplace(name, function.value());

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compiler/compiler.h"
 #include "compiler/target.h"
 #include "machines/device/plan.h"
 #include "machines/gpu/context.h"
@@ -24,9 +25,13 @@ class Kernels {
   // Has them compiled into the cache, for get.
   Status compile_ahead(const std::vector<Call>& calls, const device::Machinery& machinery,
                        const CompileProgress& progress) const;
+  // From the manifests; what is not in the cache is compiled.
+  Result<double> compile_seconds(const Call& call, const device::Machinery& machinery) const;
   const compiler::Target& target() const { return target_; }
 
  private:
+  Result<compiler::Artifact> artifact_of(const device::Launch& launch, std::string_view operator_name) const;
+
   Context& context_;
   compiler::Target target_;
   std::unordered_map<std::string, Function*> functions_;  // by text and kernel

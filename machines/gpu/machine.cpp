@@ -41,6 +41,7 @@ class GpuMachine final : public Machine {
   Status compile_ahead(const std::vector<Call>& calls, const CompileProgress& progress) override {
     return kernels_.compile_ahead(calls, machinery_, progress);
   }
+  Result<double> compile_seconds(const Call& call) override { return kernels_.compile_seconds(call, machinery_); }
 
   Result<void*> allocate(std::int64_t bytes) override {
     auto block = context_->allocate(bytes);
