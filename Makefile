@@ -23,10 +23,10 @@ $(RELEASE)/tests:
 .PHONY: $(RELEASE)/tests
 
 test: $(RELEASE)/tests  ## every test
-	@ctest --test-dir $(RELEASE) --output-on-failure
+	@ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS)
 
 quick: $(RELEASE)/tests  ## the tests that take under a minute
-	@ctest --test-dir $(RELEASE) --output-on-failure -L fast
+	@ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS) -L fast
 
 bench: build  ## time every operator beside the copy bandwidth
 	@$(RELEASE)/tokitai bench
