@@ -29,6 +29,17 @@ struct AccessChecks {
   std::int64_t accesses = 0, findings = 0;
 };
 
+// Where a kernel that a device compiled and loaded comes from.
+struct KernelFacts {
+  std::string label;            // operator and kernel
+  std::string target;           // "sm_90a", "host"
+  std::string source_digest;    // SHA-256 of the text and every header it reaches
+  std::string toolchain;        // the compiler's name, version and digest
+  std::string command;          // how it was built
+  std::string artifact_digest;  // SHA-256 of the binary
+  std::string audit;            // what a search of its machine text found, in words
+};
+
 // How many kernels have been compiled, of how many.
 using CompileProgress = std::function<void(std::size_t, std::size_t)>;
 
@@ -55,6 +66,8 @@ class Machine {
   // Has the kernels of checked calls compiled; machines without a compiler have nothing to do.
   virtual Status compile_ahead(const std::vector<Call>& calls, const CompileProgress& progress);
   virtual AccessChecks access_checks() const { return {}; }
+  // Kernels compiled at run time and loaded since the device was opened.
+  virtual std::vector<KernelFacts> kernels() const { return {}; }
 
   // Sizes and pointers have been checked for nonsense. See Device for the meaning of each.
   virtual Result<void*> allocate(std::int64_t bytes);
@@ -120,6 +133,8 @@ class Device {
   // is not touched and need not be there. The first failure; what else can be compiled is compiled all the same.
   Status compile_ahead(std::vector<Call> calls, const CompileProgress& progress = {});
   AccessChecks access_checks() const { return machine_->access_checks(); }
+  // The kernels that were compiled at run time and have been loaded; none on the cpu device, which has its own.
+  std::vector<KernelFacts> kernels() const { return machine_->kernels(); }
 
   // Memory that operators here reach without copying, aligned to 256 bytes, its contents undefined. A buffer may go
   // while work that uses it is queued: the memory is handed out again only to work queued later.

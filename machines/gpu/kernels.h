@@ -25,11 +25,13 @@ class Kernels {
   Status compile_ahead(const std::vector<Call>& calls, const device::Machinery& machinery,
                        const CompileProgress& progress) const;
   const compiler::Target& target() const { return target_; }
+  const std::vector<KernelFacts>& loaded() const { return loaded_; }
 
  private:
   Context& context_;
   compiler::Target target_;
   std::unordered_map<std::string, Function*> functions_;  // by text and kernel
+  std::vector<KernelFacts> loaded_;
 };
 
 }  // namespace tokitai::gpu

@@ -42,6 +42,11 @@ class GpuMachine final : public Machine {
     return kernels_.compile_ahead(calls, machinery_, progress);
   }
 
+  std::vector<KernelFacts> kernels() const override {
+    const std::lock_guard lock(mutex_);
+    return kernels_.loaded();
+  }
+
   Result<void*> allocate(std::int64_t bytes) override {
     auto block = context_->allocate(bytes);
     if (!block.ok()) return block.status();
@@ -101,7 +106,7 @@ class GpuMachine final : public Machine {
 
   const std::unique_ptr<Context> context_;
   const device::Machinery machinery_;
-  std::mutex mutex_;  // one call at a time is queued
+  mutable std::mutex mutex_;  // one call at a time is queued
   Kernels kernels_;
   Control control_;
   Memo memo_;
