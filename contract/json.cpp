@@ -91,7 +91,7 @@ std::vector<std::string> requirements(const Contract& contract) {
   all.push_back(overlap);
   for (const Limit& limit : contract.limits) all.push_back(fmt::format("{} <= {}", limit.symbol, limit.most));
   for (const OptionSpec& spec : contract.options)
-    all.push_back(fmt::format("{} is {}{}", spec.name, spec.required ? "given, and " : "", spec.range));
+    all.push_back(fmt::format("{}: {}{}", spec.name, spec.required ? "required, " : "", spec.range));
   for (const std::string_view condition : contract.conditions) all.emplace_back(condition);
   return all;
 }
@@ -119,6 +119,8 @@ nlohmann::ordered_json to_json(const Contract& contract) {
           {"limits", limits}};
 }
 
-std::string canonical(const nlohmann::json& document) { return document.dump(); }
+std::string canonical(const nlohmann::json& document) {
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 }  // namespace tokitai

@@ -17,7 +17,8 @@ std::vector<std::string> requirements(const Contract& contract);
 nlohmann::ordered_json to_json(const Contract& contract);
 
 // A document as one text that anyone can make again: keys in the order of their bytes, no white space, UTF-8 as it
-// is, integers in decimal, other numbers as the shortest decimal that reads back as the same binary64.
+// is (what is none is replaced), integers in decimal, other numbers as the shortest decimal that reads back as the
+// same binary64.
 std::string canonical(const nlohmann::json& document);
 
 }  // namespace tokitai

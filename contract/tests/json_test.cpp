@@ -49,7 +49,7 @@ TEST(ContractJson, RequiresWhatTheTablesAndTheConditionsSay) {
   };
   EXPECT_TRUE(has("grad may be logits itself"));
   EXPECT_TRUE(has("cols <= 16777216"));
-  EXPECT_TRUE(has("label_smoothing is in [0, 1)"));
+  EXPECT_TRUE(has("label_smoothing: in [0, 1)"));
   EXPECT_TRUE(has("each label is in [0, cols)"));
 }
 
