@@ -11,7 +11,7 @@
 
 namespace tokitai::evidence {
 
-inline constexpr std::size_t kLargestDocument = std::size_t{256} << 20;
+inline constexpr std::size_t kLargestDocument = std::size_t{64} << 20;
 inline constexpr int kDeepest = 16;
 
 Result<nlohmann::json> parse_bounded(std::string_view text);
