@@ -14,7 +14,7 @@ namespace {
 using testing::Problem;
 
 // Larger than caches, small enough that eleven operators take seconds.
-constexpr std::int64_t kMostBytes = 192 << 20;
+constexpr std::int64_t kMostBytes = 512 << 20;
 constexpr std::int64_t kMostFlops = 4'000'000'000;
 
 // The same problem with its batch cut down; a list keeps its first tensors.

@@ -70,6 +70,16 @@ const Contract* find_contract(std::string_view name) {
   return nullptr;
 }
 
+std::vector<std::string> claims_of(const Contract& contract) {
+  std::vector<std::string> claims;
+  for (const Promise& promise : contract.ensures)
+    claims.push_back(promise.types.empty()
+                         ? fmt::format("{}: {}", name_of(promise.kind), promise.text)
+                         : fmt::format("{} ({}): {}", name_of(promise.kind), promise.types, promise.text));
+  claims.push_back(fmt::format("determinism: {}", contract.determinism));
+  return claims;
+}
+
 CostFormulas cost_formulas(const Contract& contract) {
   CostFormulas formulas{std::string(contract.bytes_read), {}, std::string(contract.flops)};
   const auto add = [](std::string& sum, const std::string& term) { sum += (sum.empty() ? "" : " + ") + term; };

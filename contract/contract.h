@@ -109,6 +109,9 @@ struct Contract {
 std::span<const Contract* const> contracts();
 const Contract* find_contract(std::string_view name);
 
+// What it claims, a sentence each, to stand beside its non-claims.
+std::vector<std::string> claims_of(const Contract& contract);
+
 // The formulas of a contract's cost; the bytes follow from the operands' roles.
 struct CostFormulas {
   std::string bytes_read, bytes_written, flops;

@@ -30,16 +30,6 @@ template <class Figures> std::optional<Figures> of(const std::vector<Figures>& a
 
 }  // namespace
 
-std::vector<std::string> claims_of(const Contract& contract) {
-  std::vector<std::string> claims;
-  for (const Promise& promise : contract.ensures)
-    claims.push_back(promise.types.empty()
-                         ? fmt::format("{}: {}", name_of(promise.kind), promise.text)
-                         : fmt::format("{} ({}): {}", name_of(promise.kind), promise.types, promise.text));
-  claims.push_back(fmt::format("determinism: {}", contract.determinism));
-  return claims;
-}
-
 Predicate make_predicate(const VerifyResult& result, const Device& device, std::string_view against,
                          const std::vector<KernelFacts>& kernels, const std::vector<ErrorFigures>& errors,
                          const std::vector<SpeedFigures>& speeds) {

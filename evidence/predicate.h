@@ -37,9 +37,6 @@ struct Predicate {
   std::vector<std::string> non_claims;
 };
 
-// What a contract claims, a sentence each; what it does not is in the contract.
-std::vector<std::string> claims_of(const Contract& contract);
-
 // Of a verification of that device. Figures are put in where their operator was verified.
 Predicate make_predicate(const VerifyResult& result, const Device& device, std::string_view against,
                          const std::vector<KernelFacts>& kernels, const std::vector<ErrorFigures>& errors,

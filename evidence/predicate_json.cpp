@@ -1,6 +1,7 @@
 // The predicate as JSON and back; docs/schema/evidence.schema.json says the same to others.
 #include <fmt/format.h>
 
+#include "evidence/facts_json.h"
 #include "evidence/predicate.h"
 #include "testing/instance.h"
 
@@ -120,11 +121,6 @@ OperatorEvidence read_operator(Fields& f) {
   return o;
 }
 
-Json kernel_json(const KernelFacts& k) {
-  return {{"label", k.label},         {"target", k.target},   {"source_sha256", k.source_digest},
-          {"toolchain", k.toolchain}, {"command", k.command}, {"artifact_sha256", k.artifact_digest},
-          {"audit", k.audit}};
-}
 KernelFacts read_kernel(Fields& f) {
   return {f.string("label"),   f.string("target"),          f.digest("source_sha256"), f.string("toolchain"),
           f.string("command"), f.digest("artifact_sha256"), f.string("audit")};
@@ -136,19 +132,18 @@ Json to_json(const Predicate& p) {
   Json operators = Json::array(), problems = Json::array(), kernels = Json::array();
   for (const OperatorEvidence& o : p.operators) operators.push_back(operator_json(o));
   for (const ProblemResult& r : p.problems) problems.push_back(problem_json(r));
-  for (const KernelFacts& k : p.kernels) kernels.push_back(kernel_json(k));
-  return {
-      {"version", kPredicateVersion},
-      {"tokitai", p.tokitai},
-      {"made", p.made},
-      {"device", {{"name", p.device}, {"description", p.description}, {"against", p.against}}},
-      {"variants", p.variants},
-      {"machine", {{"system", p.machine.system}, {"processor", p.machine.processor}, {"cores", p.machine.cores}}},
-      {"build", {{"compiler", p.build.compiler}, {"flags", p.build.flags}, {"binary_sha256", p.build.binary_digest}}},
-      {"kernels", kernels},
-      {"operators", operators},
-      {"problems", problems},
-      {"non_claims", p.non_claims}};
+  for (const KernelFacts& k : p.kernels) kernels.push_back(to_json(k));
+  return {{"version", kPredicateVersion},
+          {"tokitai", p.tokitai},
+          {"made", p.made},
+          {"device", {{"name", p.device}, {"description", p.description}, {"against", p.against}}},
+          {"variants", p.variants},
+          {"machine", to_json(p.machine)},
+          {"build", to_json(p.build)},
+          {"kernels", kernels},
+          {"operators", operators},
+          {"problems", problems},
+          {"non_claims", p.non_claims}};
 }
 
 Predicate read_predicate(Fields& f) {

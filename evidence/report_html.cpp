@@ -1,59 +1,37 @@
 #include <fmt/format.h>
 
-#include <iterator>
-
-#include "evidence/report_style.h"
+#include "evidence/page.h"
 #include "evidence/report_text.h"
 #include "evidence/svg.h"
 
 namespace tokitai::evidence {
 namespace {
 
-class Page {
- public:
-  template <class... Values> void add(fmt::format_string<Values...> format, Values&&... values) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Values>(values)...);
-  }
-  void list(std::string_view kind, const std::vector<std::string>& sentences) {
-    add("<ul class=\"{}\">", kind);
-    for (const std::string& sentence : sentences) add("<li>{}</li>", escaped(sentence));
-    add("</ul>\n");
-  }
-  void figure(const std::string& drawing, const std::string& caption) {
-    add("<figure>{}<figcaption>{}</figcaption></figure>\n", drawing, escaped(caption));
-  }
-  std::string& text() { return out_; }
-
- private:
-  std::string out_;
-};
+void figure(Page& page, const std::string& drawing, const std::string& caption) {
+  page.add("<figure>{}<figcaption>{}</figcaption></figure>\n", drawing, escaped(caption));
+}
 
 std::string anchor(std::string_view name) { return fmt::format("op-{}", escaped(name)); }
 
 void head(Page& page, const Predicate& p) {
   const OperatorResult all = total(p);
   const bool good = all.failed == 0 && all.mismatches == 0;
-  page.add(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-      "<title>Tokitai evidence: {}</title>\n<style>{}</style>\n</head>\n<body>\n",
-      escaped(p.device), kReportStyle);
   page.add("<header><h1>Tokitai evidence</h1>\n<p class=\"verdict {}\">{}</p>\n", good ? "good" : "bad",
            escaped(verdict(p)));
   page.add(
       "<p class=\"soft\">Device <strong>{}</strong> ({}), compared with the {} machine. Made {} by tokitai {}.</p>\n",
       escaped(p.device), escaped(p.description), escaped(p.against), escaped(p.made), escaped(p.tokitai));
   page.add("<dl class=\"figures\">");
-  const auto figure = [&](std::string_view name, std::int64_t value) {
+  const auto number = [&](std::string_view name, std::int64_t value) {
     page.add("<div><dt>{}</dt><dd>{}</dd></div>", name, grouped(value));
   };
-  figure("operators", std::ssize(p.operators));
-  figure("problems", all.problems);
-  figure("runs", all.runs);
-  figure("outputs compared", all.compared);
-  figure("differing", all.mismatches);
-  if (all.checks.accesses > 0) figure("accesses checked", all.checks.accesses);
-  if (all.checks.accesses > 0) figure("findings", all.checks.findings);
+  number("operators", std::ssize(p.operators));
+  number("problems", all.problems);
+  number("runs", all.runs);
+  number("outputs compared", all.compared);
+  number("differing", all.mismatches);
+  if (all.checks.accesses > 0) number("accesses checked", all.checks.accesses);
+  if (all.checks.accesses > 0) number("findings", all.checks.findings);
   page.add("</dl></header>\n");
 }
 
@@ -82,23 +60,19 @@ void summary(Page& page, const Predicate& p) {
 }
 
 void section(Page& page, const OperatorEvidence& one) {
-  page.add("<section id=\"{}\"><h2>{}</h2>\n<p>{}</p>\n", anchor(one.result.name), escaped(one.result.name),
+  page.add("<section id=\"{}\"><h2>{}</h2>\n<p>{}</p>\n", anchor(one.result.name), breakable(one.result.name),
            escaped(one.summary));
   if (!one.result.first_failure.empty())
     page.add("<p class=\"bad\">First failure: {}</p>\n", escaped(one.result.first_failure));
-  page.add("<div class=\"pair\"><div class=\"claims\"><h3>Claims</h3>");
-  page.list("", one.claims);
-  page.add("</div><div class=\"nonclaims\"><h3>Does not claim</h3>");
-  page.list("", one.non_claims);
-  page.add("</div></div>\n");
+  page.claims(one.claims, one.non_claims);
   if (one.error || one.speed) {
     page.add("<div class=\"pair\">");
-    if (one.error) page.figure(error_histogram(*one.error), error_sentence(*one.error));
+    if (one.error) figure(page, error_histogram(*one.error), error_sentence(*one.error));
     if (one.speed)
-      page.figure(roofline(*one.speed),
-                  speed_sentence(*one.speed) +
-                      (one.speed->flops > 0 ? " The slope is the copy bandwidth; no peak of arithmetic was measured."
-                                            : " It does no arithmetic, so it has no place under a roof."));
+      figure(page, roofline(*one.speed),
+             speed_sentence(*one.speed) + (one.speed->flops > 0
+                                               ? " The slope is the copy bandwidth; no peak of arithmetic was measured."
+                                               : " It does no arithmetic, so it has no place under a roof."));
     page.add("</div>\n");
   }
   page.add("<p class=\"soft\">contract <code>{}</code><br/>definition <code>{}</code></p></section>\n",
@@ -108,16 +82,11 @@ void section(Page& page, const OperatorEvidence& one) {
 void facts(Page& page, const Predicate& p) {
   page.add("<section><h2>How it was run</h2>\n<p>Each problem in {} ways:</p>", p.variants.size());
   page.list("plain", p.variants);
-  page.add("<table class=\"facts\"><tbody>");
-  const auto row = [&](std::string_view name, const std::string& value) {
-    page.add("<tr><th>{}</th><td>{}</td></tr>\n", name, value);
-  };
-  row("processor", fmt::format("{}, {} cores", escaped(p.machine.processor), p.machine.cores));
-  row("system", escaped(p.machine.system));
-  row("compiler", escaped(p.build.compiler));
-  row("flags", fmt::format("<code>{}</code>", escaped(p.build.flags)));
-  row("program", fmt::format("<code>{}</code>", p.build.binary_digest));
-  page.add("</tbody></table>\n");
+  page.facts({{"processor", fmt::format("{}, {} cores", escaped(p.machine.processor), p.machine.cores)},
+              {"system", escaped(p.machine.system)},
+              {"compiler", escaped(p.build.compiler)},
+              {"flags", fmt::format("<code>{}</code>", escaped(p.build.flags))},
+              {"program", fmt::format("<code>{}</code>", p.build.binary_digest)}});
   if (!p.kernels.empty()) {
     page.add(
         "<details><summary>{} compiled kernels</summary>\n<table class=\"cards\"><thead><tr><th>kernel</th>"
@@ -140,14 +109,14 @@ void facts(Page& page, const Predicate& p) {
 }  // namespace
 
 std::string report_html(const Predicate& predicate) {
-  Page page;
+  Page page("Tokitai evidence: " + predicate.device);
   head(page, predicate);
   page.add("<main>\n");
   summary(page, predicate);
   for (const OperatorEvidence& one : predicate.operators) section(page, one);
   facts(page, predicate);
-  page.add("</main>\n</body>\n</html>\n");
-  return std::move(page.text());
+  page.add("</main>\n");
+  return std::move(page).done();
 }
 
 }  // namespace tokitai::evidence

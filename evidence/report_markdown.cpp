@@ -1,21 +1,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "evidence/page.h"
 #include "evidence/report_text.h"
 
 namespace tokitai::evidence {
-
-std::string grouped(std::int64_t number) {
-  const std::string digits = fmt::format("{}", number);
-  std::string out;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
-    out += digits[i];
-  }
-  return out;
-}
-
-std::string short_digest(const std::string& digest) { return digest.substr(0, 12); }
 
 OperatorResult total(const Predicate& predicate) {
   OperatorResult all;

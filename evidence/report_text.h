@@ -10,9 +10,7 @@ std::string report_markdown(const Predicate& predicate);
 std::string report_html(const Predicate& predicate);
 
 // What both say in the same words.
-std::string verdict(const Predicate& predicate);      // one sentence
-std::string grouped(std::int64_t number);             // 12,345,678
-std::string short_digest(const std::string& digest);  // its first 12 digits
+std::string verdict(const Predicate& predicate);  // one sentence
 OperatorResult total(const Predicate& predicate);
 std::string error_sentence(const ErrorFigures& figures);
 std::string speed_sentence(const SpeedFigures& figures);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "evidence/page.h"
+
 namespace tokitai::evidence {
 namespace {
 
@@ -44,27 +46,15 @@ struct Axis {
   double at(double value) const { return from + (value - least) / (most - least) * (to - from); }
 };
 
+// Labels at the ends of an axis stay within the drawing and clear of the other axis's.
+std::string_view anchor_of(bool first, bool last) { return first ? "start" : last ? "end" : "middle"; }
+
 std::string power_of_ten(double exponent) {
   return exponent >= -2 && exponent <= 4 ? fmt::format("{:g}", std::pow(10, exponent))
                                          : fmt::format("1e{:.0f}", exponent);
 }
 
 }  // namespace
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
 
 std::string error_histogram(const ErrorFigures& f) {
   if (f.bins.empty() || f.bin_edges.size() != f.bins.size() + 1 || f.bin_edges.back() <= f.bin_edges.front()) return {};
@@ -89,7 +79,7 @@ std::string error_histogram(const ErrorFigures& f) {
   constexpr int kTicks = 5;
   for (int i = 0; i <= kTicks; ++i) {
     const double value = x.least + (x.most - x.least) * i / kTicks;
-    d.text(x.at(value), y.from + 16, i == kTicks ? "end" : "middle", fmt::format("{:.3g}", value));
+    d.text(x.at(value), y.from + 16, anchor_of(i == 0, i == kTicks), fmt::format("{:.3g}", value));
   }
   d.text((kLeft + kWidth - kRight) / 2, kHeight - 8, "middle",
          "error in units in the last place; outputs, logarithmic");
@@ -109,7 +99,7 @@ std::string roofline(const SpeedFigures& f) {
     d.text(kLeft - 6, y.at(decade) + 4, "end", power_of_ten(decade));
   }
   for (double decade = x.least; decade <= x.most; decade += 1)
-    d.text(x.at(decade), y.from + 16, decade == x.most ? "end" : "middle", power_of_ten(decade));
+    d.text(x.at(decade), y.from + 16, anchor_of(decade == x.least, decade == x.most), power_of_ten(decade));
   d.line(x.from, y.at(roof_least), x.to, y.at(roof_most), "roof");
   d.line(x.at(intensity), y.from, x.at(intensity), y.at(intensity + copy), "drop");
   d.dot(x.at(intensity), y.at(speed), fmt::format("{:.1f} GFLOP/s, {:.1f} GB/s", f.gflop_per_s(), f.gb_per_s()));

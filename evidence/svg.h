@@ -12,7 +12,4 @@ std::string error_histogram(const ErrorFigures& figures);
 // Operations per second over operations per byte, under the roof that the copy bandwidth of the same run puts up.
 std::string roofline(const SpeedFigures& figures);
 
-// Text that can stand between tags and in attributes.
-std::string escaped(std::string_view text);
-
 }  // namespace tokitai::evidence

@@ -77,6 +77,7 @@ class Machine {
   virtual Status copy_in(void* device, const void* host, std::int64_t bytes);
   virtual Status copy_out(void* host, const void* device, std::int64_t bytes);
   virtual Status copy(void* to, const void* from, std::int64_t bytes);
+  virtual Result<bool> holds(const void*) { return false; }
   virtual Status wait();
   virtual Result<DeviceMemory> memory();
   virtual Status trim();
@@ -147,6 +148,9 @@ class Device {
   Status copy_out(void* host, const void* device, std::int64_t bytes);
   // From one place on the device to another; not waited for.
   Status copy(void* to, const void* from, std::int64_t bytes);
+
+  // Whether that memory is the device's own, so that it is read through copy_out; else it is the host's.
+  Result<bool> holds(const void* memory) const { return machine_->holds(memory); }
 
   // Waits for everything queued. Its status is the first failure among the calls that returned before they were
   // done, such as a label out of range, and each is told once.

@@ -9,7 +9,7 @@ packages=(
   libfmt-dev            # text
   libcli11-dev          # the command line
   nlohmann-json3-dev    # JSON
-  libsodium-dev         # SHA-256: what the kernel cache goes by
+  libsodium-dev         # SHA-256: what the kernel cache and evidence go by; ed25519: signatures
   libboost-context-dev  # fibers: GPU threads on the CPU, in the lockstep machine
 )
 case "${1:-build}" in

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "evidence/page.h"
 #include "evidence/svg.h"
 #include "evidence/tests/sample.h"
 

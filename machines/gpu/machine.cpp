@@ -75,6 +75,13 @@ class GpuMachine final : public Machine {
     if (Status s = on_device(from, bytes); !s.ok()) return s;
     return context_->queue_copy(to, from, bytes);
   }
+  Result<bool> holds(const void* memory) override {
+    auto place = context_->place(memory);
+    if (!place.ok()) return place.status();
+    if (place->kind != Place::device && place->kind != Place::managed) return false;
+    if (Status s = on_device(memory, 1); !s.ok()) return s;
+    return true;
+  }
   Status wait() override {
     const std::lock_guard lock(mutex_);
     return control_.settle();
