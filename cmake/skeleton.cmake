@@ -7,6 +7,7 @@ function(tokitai_skeleton_test)
   set(TOKITAI_KERNEL_OBJECTS "")
   tokitai_operators(skeleton)
   tokitai_device(skeleton)
+  configure_file(evidence/build_facts.h.in ${TOKITAI_GENERATED}/build_facts.h @ONLY)
 
   get_target_property(library_sources tokitai SOURCES)
   list(FILTER library_sources INCLUDE REGEX "^(compiler|contract|evidence|machines|runtime)/")

@@ -220,7 +220,8 @@ std::string_view name_of(Verdict verdict) {
 Status Audit::status() const {
   if (!refused.ok()) return refused;
   for (const Check& check : checks)
-    if (check.verdict == Verdict::fails) return {Code::check_failed, fmt::format("{}: {}", check.what, check.text)};
+    if (check.verdict == Verdict::fails)
+      return {Code::check_failed, fmt::format("the evidence does not hold: {}: {}", check.what, check.text)};
   return {};
 }
 

@@ -11,7 +11,10 @@ import struct
 import subprocess
 import unittest
 
+import numpy as np
+
 from command_test import ExecutableTest, run
+from harness import CommandTest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -26,6 +29,8 @@ try:
 except ImportError:
     load_pem_public_key = None
 try:
+    from google.protobuf import json_format
+    from in_toto_attestation.v1 import statement_pb2
     from in_toto_attestation.v1.statement import Statement
     from securesystemslib.dsse import Envelope
     from securesystemslib.signer import SSlibKey
@@ -114,8 +119,7 @@ class Bundles(Evidence):
         key = SSlibKey.from_crypto(key_file, keyid=document["signatures"][0]["keyid"])
         envelope = Envelope.from_dict(json.loads(path.read_text()))
         self.assertIn(key.keyid, envelope.verify([key], 1))
-        statement = json.loads(envelope.payload)
-        Statement(statement["subject"], statement["predicateType"], statement["predicate"]).validate()
+        Statement.copy_from_pb(json_format.Parse(envelope.payload, statement_pb2.Statement())).validate()
         edited = json.loads(path.read_text())
         edited["payload"] = base64.b64encode(self.payload(path).replace(b"adamw", b"adamW")).decode()
         with self.assertRaises(Exception):
@@ -161,7 +165,7 @@ class Audits(Evidence):
         edited(2, "$.predicate.version is 9", lambda s: s["predicate"].update(version=9))
         edited(2, "$._type", lambda s: s.update(_type="x"))
         edited(2, "$.predicate.problems[0].line is missing", lambda s: s["predicate"]["problems"][0].pop("line"))
-        edited(1, "contract softmax.forward", lambda s: s["predicate"]["operators"][0].update(
+        edited(1, "contract/softmax.forward", lambda s: s["predicate"]["operators"][0].update(
             contract_sha256="0" * 64))
         edited(1, "other bits", lambda s: s["predicate"]["problems"][0]["outputs"].update(y="0" * 64))
 
@@ -231,6 +235,45 @@ class Keys(Evidence):
 
     def test_signing_without_a_report_is_bad_usage(self):
         self.assertIn("--report", run(self.executable, "verify", "--sign", self.key, code=2).stderr)
+
+
+class Calls(CommandTest):
+    """A report of one call over files."""
+
+    def call(self, report, *arguments, code=0):
+        inputs = self.save({"x": np.linspace(-3, 3, 77 * 5, dtype="<f4").reshape(77, 5).astype("<f2")})
+        result = self.command("run", "softmax.forward", *inputs, "--out", f"y={self.folder / 'y.npy'}",
+                              "--report", self.folder / report, *arguments)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result
+
+    def test_tells_what_was_read_written_and_compared(self):
+        for device in ("cpu", "reference"):
+            self.call("call.json", "--device", device)
+            report = json.loads((self.folder / "call.json").read_text())
+            y = np.load(self.folder / "y.npy")
+            x, written = report["operands"]
+            self.assertEqual(x["read_sha256"], sha256(np.load(self.folder / "in0.npy").tobytes()))
+            self.assertEqual(written["written_sha256"], sha256(y.tobytes()))
+            self.assertEqual((report["outputs_compared"], report["mismatches"]), (y.size, 0))
+            self.assertEqual(report["device"]["name"], device)
+            contract = json.loads(run(self.executable, "ops", "softmax.forward", "--json").stdout)
+            self.assertEqual(report["contract_sha256"], contract["digest"]["sha256"])
+            self.assertEqual(report["non_claims"], contract["non_claims"])
+
+    def test_has_the_form_of_its_name(self):
+        self.call("call.md")
+        self.assertTrue((self.folder / "call.md").read_text().startswith("# softmax.forward"))
+        self.call("call.html")
+        reader = Reader()
+        reader.feed((self.folder / "call.html").read_text())
+        self.assertEqual((reader.open, reader.faults, reader.references), ([], [], []))
+        self.assertIn(".json, .md or .html", self.call("call.txt", code=2).stderr)
+        self.assertIn("absent", self.call("absent/call.md", code=2).stderr)
+
+    def test_a_refused_call_writes_no_report(self):
+        self.call("call.md", "--set", "eps=1", code=2)
+        self.assertFalse((self.folder / "call.md").exists())
 
 
 class Reader(html.parser.HTMLParser):
