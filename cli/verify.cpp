@@ -118,7 +118,7 @@ void print(const Arguments& a, const VerifyResult& result) {
 Status run(const Arguments& a, int& exit_code) {
   if (!a.json.empty() && a.json != "-")
     if (auto there = destination(a.json); !there.ok()) return there.status();
-  auto writer = a.report.prepare();
+  auto writer = a.report.prepare(a.device);
   if (!writer.ok()) return writer.status();
   auto problems = chosen_problems(a);
   if (!problems.ok()) return problems.status();

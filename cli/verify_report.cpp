@@ -17,11 +17,13 @@ void ReportChoice::add_to(CLI::App& command) {
   command.add_flag("--figures", figures, "also time one problem of each operator, for the report: some seconds");
 }
 
-Result<ReportWriter> ReportChoice::prepare() const {
+Result<ReportWriter> ReportChoice::prepare(std::string_view device) const {
   if (!wanted()) {
     if (!key.empty() || figures) return Status::invalid("--sign and --figures go with --report DIR");
     return ReportWriter({}, {}, false);
   }
+  if (figures && device.starts_with("lockstep"))
+    return Status::invalid("--figures: lockstep checks what a GPU would do, on the CPU; its times say nothing");
   std::optional<evidence::PrivateKey> signer;
   if (!key.empty()) {
     auto read = evidence::read_private_key(key);

@@ -32,7 +32,7 @@ struct ReportChoice {
   void add_to(CLI::App& command);
   bool wanted() const { return !folder.empty(); }
   // Refuses what could not be written or signed, before minutes are spent on verifying.
-  Result<ReportWriter> prepare() const;
+  Result<ReportWriter> prepare(std::string_view device) const;
 };
 
 }  // namespace tokitai::cli

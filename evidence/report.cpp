@@ -108,10 +108,11 @@ Result<Report> reported(Device& device, Call& call) {
   const Contract& contract = *call.contract;
   Report report;
   describe(call, device, report);
+  const std::vector<Operands> sets = sets_of(call);
   Copies expected, found;
-  if (Status s = expected.take(sets_of(call), device); !s.ok()) return s;
+  if (Status s = expected.take(sets, device); !s.ok()) return s;
   for (std::size_t i = 0; i < contract.operands.size(); ++i) {
-    const View& view = sets_of(call).front()[i];
+    const View& view = sets.front()[i];
     if (!view.present()) continue;
     OperandReport& operand = report.operands.emplace_back();
     operand.name = contract.operands[i].name;
@@ -123,7 +124,7 @@ Result<Report> reported(Device& device, Call& call) {
   if (Status s = device.run(call, &report.outcome); !s.ok()) return s;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   report.kernels = device.kernels();
-  if (Status s = found.take(sets_of(call), device); !s.ok()) return s;
+  if (Status s = found.take(sets, device); !s.ok()) return s;
 
   Call again = call;
   if (contract.list)
