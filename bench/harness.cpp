@@ -70,7 +70,7 @@ Result<Timing> time_problem(const testing::Problem& problem, Device& device, dou
   Timing timing;
   Call call = instance.call();
   if (Status s = check(call); !s.ok()) return s;
-  timing.cost = call.contract->cost(call);
+  timing.cost = cost_of(call);
   auto checked = check_piece(instance, device, piece(instance, timing.cost));
   if (!checked.ok()) return checked.status();
   timing.checked = checked.value();

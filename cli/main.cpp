@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "cli/commands.h"
+#include "evidence/facts.h"
 
 namespace tokitai::cli {
 
@@ -37,6 +38,7 @@ constexpr const char* kFooter = R"(Examples:
   tokitai ops layernorm.forward
   tokitai run softmax.forward --in x=x.npy --out y=y.npy
   tokitai verify --device cpu
+  tokitai verify --report out && tokitai audit out/evidence.json --replay
   tokitai compile softmax.forward --target sm_90a
 
 Exit codes:
@@ -61,7 +63,7 @@ Status usage_error(const CLI::App& app, const CLI::ParseError& error) {
 
 int run_command(int argc, char** argv) {
   CLI::App app("Training operators that carry a contract: the same output bits on every device.", "tokitai");
-  app.set_version_flag("--version", std::string("tokitai ") + TOKITAI_VERSION, "Print the version and leave");
+  app.set_version_flag("--version", "tokitai " + evidence::library_version(), "Print the version and leave");
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
   app.get_formatter()->column_width(34);
   app.footer(kFooter);
@@ -75,6 +77,8 @@ int run_command(int argc, char** argv) {
   add_bench(app, exit_code);
   add_cache(app, exit_code);
   add_compile(app, exit_code);
+  add_audit(app, exit_code);
+  add_key(app, exit_code);
   for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) sub->group("Commands");
 
   if (argc < 2) {

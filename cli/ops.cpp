@@ -6,53 +6,18 @@
 
 #include "cli/commands.h"
 #include "cli/table.h"
+#include "contract/json.h"
+#include "evidence/digest.h"
 
 namespace tokitai::cli {
 namespace {
 
-std::string_view name_of(Role role) {
-  switch (role) {
-    case Role::in: return "read";
-    case Role::out: return "written";
-    case Role::in_out: return "in place";
-  }
-  return "?";
-}
-std::vector<std::string> types_of(TypeRule rule) {
-  switch (rule) {
-    case TypeRule::storage: return {"storage"};
-    case TypeRule::f32: return {"f32"};
-    case TypeRule::storage_or_f32: return {"storage", "f32"};
-    case TypeRule::index: return {"i32", "i64"};
-    case TypeRule::i64: return {"i64"};
-  }
-  return {};
-}
-std::string_view name_of(OptionKind kind) {
-  switch (kind) {
-    case OptionKind::f32: return "f32";
-    case OptionKind::integer: return "integer";
-    case OptionKind::flag: return "flag";
-  }
-  return "?";
-}
-
-std::vector<std::string_view> shape_of(const OperandSpec& spec) {
-  std::vector<std::string_view> shape;
-  for (const std::string_view symbol : spec.shape)
-    if (!symbol.empty()) shape.push_back(symbol);
-  return shape;
-}
-std::string type_text(const OperandSpec& spec) {
-  std::vector<std::string> types = types_of(spec.type);
-  if (spec.single_by_default) std::reverse(types.begin(), types.end());  // the first is what run writes unasked
+// The types as the contract's JSON names them; the first is what run writes unasked.
+std::string type_text(const Json& operand) {
+  auto types = operand["types"].get<std::vector<std::string>>();
+  if (operand["f32_by_default"].get<bool>()) std::reverse(types.begin(), types.end());
   return fmt::format("{}", fmt::join(types, " or "));
 }
-std::string value_text(const OptionSpec& spec, const Option& option) {
-  if (!option.set) return "-";
-  return spec.kind == OptionKind::f32 ? fmt::format("{}", option.f) : fmt::format("{}", option.i);
-}
-
 // Names of what is read or written; one that may be left out stands in parentheses.
 std::string names_text(const Contract& contract, bool read) {
   std::vector<std::string> names;
@@ -75,11 +40,13 @@ std::string list_text() {
   return table.text() + "\nIn parentheses: may be left out. The whole contract of one: tokitai ops OPERATOR\n";
 }
 
-std::string operand_notes(const OperandSpec& spec) {
-  std::string notes(spec.text);
-  if (spec.optional) notes += "; optional";
-  if (!spec.may_alias.empty()) notes += fmt::format("; may be written over {}", spec.may_alias);
-  if (!spec.read_when.empty()) notes += fmt::format("; also read with {}", spec.read_when);
+std::string operand_notes(const Json& operand) {
+  std::string notes = operand["text"];
+  if (operand["optional"].get<bool>()) notes += "; optional";
+  if (operand.contains("may_alias"))
+    notes += fmt::format("; may be written over {}", operand["may_alias"].get<std::string>());
+  if (operand.contains("read_when"))
+    notes += fmt::format("; also read with {}", operand["read_when"].get<std::string>());
   return notes;
 }
 
@@ -94,75 +61,65 @@ std::string statements(std::string_view formula) {
   return out;
 }
 
+// Sentences, each on lines of its own.
+std::string sentences(const Json& list) {
+  std::string out;
+  for (const Json& sentence : list) out += wrapped(sentence, 2);
+  return out;
+}
+
+// Printed from the JSON that programs get, so that both say the same.
 std::string contract_text(const Contract& contract) {
+  const Json json = to_json(contract);
   std::string out = fmt::format("{}\n{}", contract.name, wrapped(std::string(contract.summary), 2));
   const auto section = [&](std::string_view title, const std::string& body) {
     if (!body.empty()) out += fmt::format("\n{}\n{}", title, body);
   };
 
   Table operands({"name", "role", "type", "shape", "what it is"});
-  for (const OperandSpec& spec : contract.operands)
-    operands.add({std::string(spec.name), std::string(name_of(spec.role)), type_text(spec),
-                  fmt::format("[{}]", fmt::join(shape_of(spec), ", ")), operand_notes(spec)});
+  for (const Json& operand : json["operands"])
+    operands.add({operand["name"], operand["role"], type_text(operand),
+                  fmt::format("[{}]", fmt::join(operand["shape"].get<std::vector<std::string>>(), ", ")),
+                  operand_notes(operand)});
   std::string types = "  storage: f16, bf16 or f32, the same for all operands of a call\n";
   if (contract.list) types += "  A call takes a list of such operands, each set with a length of its own.\n";
   section("Operands", operands.text(2) + types);
 
   Table options({"name", "default", "range", "what it is"});
-  for (const OptionSpec& spec : contract.options)
-    options.add({std::string(spec.name), spec.required ? "required" : value_text(spec, spec.fallback),
-                 std::string(spec.range), std::string(spec.text)});
+  for (const Json& option : json["options"]) {
+    const std::string fallback = option["default"].is_null() ? "-" : option["default"].dump();
+    options.add(
+        {option["name"], option["required"].get<bool>() ? "required" : fallback, option["range"], option["text"]});
+  }
   if (!contract.options.empty()) section("Options", options.text(2));
 
   section("Formula", statements(contract.formula));
-  section("Ensures", wrapped(std::string(contract.ensures), 2));
-  section("Edge cases", wrapped(std::string(contract.edges), 2));
-  section("Does not claim", wrapped(std::string(contract.non_claims), 2));
-  std::string limits;
-  for (const Limit& limit : contract.limits) limits += fmt::format("  {} <= {}\n", limit.symbol, limit.most);
-  section("Limits", limits);
+  section("Requires", sentences(json["requires"]));
+  std::string promises;
+  for (const Json& promise : json["ensures"]) {
+    const std::string types_text =
+        fmt::format("{}", fmt::join(promise["storage_types"].get<std::vector<std::string>>(), ", "));
+    promises += wrapped(
+        fmt::format("{} ({}): {}", promise["kind"].get<std::string>(), types_text, promise["text"].get<std::string>()),
+        2);
+  }
+  section("Ensures", promises);
+  section("Determinism", wrapped(std::string(contract.determinism), 2));
+  section("Edge cases", sentences(json["edges"]));
+  section("Does not claim", sentences(json["non_claims"]));
+  section("Cost",
+          fmt::format("  bytes read     {}\n  bytes written  {}\n  operations     {}\n",
+                      json["cost"]["bytes_read"].get<std::string>(), json["cost"]["bytes_written"].get<std::string>(),
+                      json["cost"]["flops"].get<std::string>()));
+  section("Scratch memory on a CPU, in bytes", wrapped(contract.workspace_formula, 2));
+  section("Digest of this contract", fmt::format("  sha256 {}\n", evidence::contract_digest(contract)));
   return out;
 }
 
-Json value_json(const OptionSpec& spec, const Option& option) {
-  if (!option.set) return nullptr;
-  if (spec.kind == OptionKind::f32)
-    return Json::parse(fmt::format("{}", option.f));  // 0.001, not 0.0010000000474974513
-  return option.i;
-}
-
 Json contract_json(const Contract& contract) {
-  Json operands = Json::array(), options = Json::array(), limits = Json::object();
-  for (const OperandSpec& spec : contract.operands) {
-    Json operand = {{"name", spec.name},
-                    {"role", name_of(spec.role)},
-                    {"types", types_of(spec.type)},
-                    {"shape", shape_of(spec)},
-                    {"text", spec.text},
-                    {"optional", spec.optional},
-                    {"f32_by_default", spec.single_by_default}};
-    if (!spec.may_alias.empty()) operand["may_alias"] = spec.may_alias;
-    if (!spec.read_when.empty()) operand["read_when"] = spec.read_when;
-    operands.push_back(std::move(operand));
-  }
-  for (const OptionSpec& spec : contract.options)
-    options.push_back({{"name", spec.name},
-                       {"kind", name_of(spec.kind)},
-                       {"default", value_json(spec, spec.fallback)},
-                       {"range", spec.range},
-                       {"text", spec.text},
-                       {"required", spec.required}});
-  for (const Limit& limit : contract.limits) limits[std::string(limit.symbol)] = limit.most;
-  return {{"name", contract.name},
-          {"summary", contract.summary},
-          {"list", contract.list},
-          {"operands", operands},
-          {"options", options},
-          {"formula", contract.formula},
-          {"ensures", contract.ensures},
-          {"edges", contract.edges},
-          {"non_claims", contract.non_claims},
-          {"limits", limits}};
+  Json json = to_json(contract);
+  json["digest"] = {{"sha256", evidence::contract_digest(contract)}};
+  return json;
 }
 
 Status show(const std::string& name, bool json) {

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <filesystem>
 
 #include "cli/commands.h"
 #include "cli/device_choice.h"
 #include "cli/output_files.h"
 #include "cli/request.h"
 #include "cli/tensors.h"
+#include "tokitai/report.h"
 
 namespace tokitai::cli {
 namespace {
@@ -67,8 +69,16 @@ Json result_json(const Request& request, const Tensors& tensors, const Outcome& 
   return document;
 }
 
-Status write_outputs(const Request& request, const Tensors& tensors) {
-  std::vector<OutputFile> files;
+// A report's form is that of its file's name.
+Result<std::string> report_text(const Report& report, const std::string& path) {
+  const std::string suffix = std::filesystem::path(path).extension().string();
+  if (suffix == ".json") return report.json();
+  if (suffix == ".md") return report.markdown();
+  if (suffix == ".html") return report.html();
+  return Status::invalid(fmt::format("--report {}: its name must end in .json, .md or .html", path));
+}
+
+Status write_outputs(const Request& request, const Tensors& tensors, std::vector<OutputFile> files) {
   for (const auto& [operand, tensor, view] : tensors.outputs()) {
     const NpyHeader header{file_type(view.type), view.rank, view.shape, 0};
     files.push_back({request.label(operand, tensor), request.outputs[operand][tensor].destination,
@@ -77,9 +87,31 @@ Status write_outputs(const Request& request, const Tensors& tensors) {
   return write_all(files);
 }
 
-Status run(const RunArguments& arguments, const DeviceChoice& choice, bool json) {
+// Runs the call; where a report is wanted, it is one of the files to write.
+Status run_call(Device& device, Call& call, const std::string& report_path, Outcome& outcome,
+                std::vector<OutputFile>& files, Status& compared) {
+  if (report_path.empty()) return device.run(call, &outcome);
+  const auto report = run_with_report(device, call);
+  if (!report.ok()) return report.status();
+  outcome = report->outcome;
+  auto text = report_text(report.value(), report_path);
+  if (!text.ok()) return text.status();
+  auto there = destination(report_path);
+  if (!there.ok()) return there.status();
+  files.push_back({"", there.value(), std::move(text).value()});
+  if (!report->equal())
+    compared = {Code::check_failed, fmt::format("{}: {} of {} outputs differ from the reference: {}", report->op,
+                                                report->differing, report->compared, report->first_difference)};
+  return {};
+}
+
+Status run(const RunArguments& arguments, const DeviceChoice& choice, const std::string& report_path, bool json) {
   const auto request = parse_request(arguments);
   if (!request.ok()) return request.status();
+  if (!report_path.empty()) {
+    if (auto form = report_text({}, report_path); !form.ok()) return form.status();
+    if (auto there = destination(report_path); !there.ok()) return there.status();
+  }
   auto device = choice.open();
   if (!device.ok()) return device.status();
   auto tensors = Tensors::make(request.value());
@@ -96,16 +128,18 @@ Status run(const RunArguments& arguments, const DeviceChoice& choice, bool json)
 
   Outcome outcome;
   const auto begin = std::chrono::steady_clock::now();
-  if (Status s = device->run(tensors->call(), &outcome); !s.ok()) return s;
+  std::vector<OutputFile> files;
+  Status compared;
+  if (Status s = run_call(device.value(), tensors->call(), report_path, outcome, files, compared); !s.ok()) return s;
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
 
-  if (Status s = write_outputs(request.value(), tensors.value()); !s.ok())
+  if (Status s = write_outputs(request.value(), tensors.value(), std::move(files)); !s.ok())
     return Status(s.code(), fmt::format("{}: {}", arguments.op, s.message()));
   if (json)
     print_json(result_json(request.value(), tensors.value(), outcome, device.value(), elapsed.count()));
   else
     print_text(request.value(), tensors.value(), outcome);
-  return {};
+  return compared;
 }
 
 }  // namespace
@@ -115,6 +149,7 @@ void add_run(CLI::App& app, int& exit_code) {
   struct Arguments {
     RunArguments run;
     DeviceChoice device;
+    std::string report;
     bool json = false;
   };
   auto arguments = std::make_shared<Arguments>();
@@ -137,10 +172,15 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("--dtype", run_arguments.dtype, "Storage type, f16, bf16 or f32; needed for bf16 (files of <u2)")
       ->type_name("TYPE");
   arguments->device.add_to(*command);
+  command
+      ->add_option("--report", arguments->report,
+                   "Also run the reference, compare every output bit, and write a report of this call to FILE")
+      ->type_name("FILE.json|.md|.html");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->footer(kFooter);
-  command->callback(
-      [arguments, &exit_code] { report(run(arguments->run, arguments->device, arguments->json), exit_code); });
+  command->callback([arguments, &exit_code] {
+    report(run(arguments->run, arguments->device, arguments->report, arguments->json), exit_code);
+  });
 }
 
 }  // namespace tokitai::cli

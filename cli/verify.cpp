@@ -8,6 +8,7 @@
 #include "cli/problem_choice.h"
 #include "cli/progress_line.h"
 #include "cli/table.h"
+#include "cli/verify_report.h"
 #include "evidence/verify.h"
 #include "machines/gpu/driver.h"
 
@@ -25,6 +26,7 @@ struct Arguments {
   std::vector<int> threads = {1, 2, 5};
   std::string json;
   bool quick = false;
+  ReportChoice report;
 };
 
 Json to_json(const OperatorResult& r) {
@@ -116,6 +118,8 @@ void print(const Arguments& a, const VerifyResult& result) {
 Status run(const Arguments& a, int& exit_code) {
   if (!a.json.empty() && a.json != "-")
     if (auto there = destination(a.json); !there.ok()) return there.status();
+  auto writer = a.report.prepare(a.device);
+  if (!writer.ok()) return writer.status();
   auto problems = chosen_problems(a);
   if (!problems.ok()) return problems.status();
   auto variants = chosen_variants(a);
@@ -128,15 +132,19 @@ Status run(const Arguments& a, int& exit_code) {
       [&](std::size_t done, std::size_t all) { progress.say(fmt::format("{} of {} kernels", done, all)); });
   if (compiled.code() == Code::unavailable) return compiled;
   const VerifyResult result = evidence::verify(
-      problems.value(), std::move(variants).value(),
+      problems.value(), variants.value(),
       [&](const Problem& problem, std::size_t done, std::size_t all) {
         progress.say(fmt::format("{} of {}  {}", done + 1, all, problem.text()));
       },
-      against(a));
+      against(a), a.report.wanted() ? evidence::Digests::taken : evidence::Digests::none);
+  Status reported;
+  if (a.report.wanted()) reported = writer->write(result, variants.value(), against(a), progress);
   progress.say("");
   if (a.json != "-") print(a, result);
   if (!a.json.empty())
     if (Status s = write_text(a.json, dumped(to_json(a, result))); !s.ok()) return s;
+  if (!reported.ok()) return reported;
+  if (a.report.wanted() && a.json != "-") fmt::print("\nwrote {}\n", writer->files_text());
   if (result.summary.compared == 0) return {Code::check_failed, "nothing was compared"};
   exit_code = result.summary.failed == 0 && result.summary.mismatches == 0 ? 0 : 1;
   return {};
@@ -155,6 +163,7 @@ void add_verify(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_flag("--quick", a->quick, "only small problems: seconds instead of a minute");
   command->add_option("--json", a->json, "write the result as JSON to this file (- for standard output)");
+  a->report.add_to(*command);
   command->callback([a, &exit_code] { report(run(*a, exit_code), exit_code); });
 }
 

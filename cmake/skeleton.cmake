@@ -7,11 +7,12 @@ function(tokitai_skeleton_test)
   set(TOKITAI_KERNEL_OBJECTS "")
   tokitai_operators(skeleton)
   tokitai_device(skeleton)
+  configure_file(evidence/build_facts.h.in ${TOKITAI_GENERATED}/build_facts.h @ONLY)
 
   get_target_property(library_sources tokitai SOURCES)
-  list(FILTER library_sources INCLUDE REGEX "^(compiler|contract|machines|runtime)/")
+  list(FILTER library_sources INCLUDE REGEX "^(compiler|contract|evidence|machines|runtime)/")
   add_executable(skeleton_test testing/skeleton_test.cpp
-    evidence/compare.cpp evidence/verify.cpp testing/data.cpp testing/instance.cpp testing/problem.cpp
+    evidence/verify.cpp testing/data.cpp testing/instance.cpp testing/problem.cpp
     ${library_sources} ${TOKITAI_DEVICE_SOURCES} ${TOKITAI_OPERATOR_SOURCES} ${TOKITAI_KERNEL_OBJECTS})
   target_link_libraries(skeleton_test PRIVATE tokitai_flags ${TOKITAI_LIBRARIES} GTest::gtest_main)
   target_include_directories(skeleton_test PRIVATE ${PROJECT_SOURCE_DIR} ${TOKITAI_PUBLIC_INCLUDE} ${TOKITAI_GENERATED})

@@ -28,9 +28,12 @@ tokitai_test(elementary_test full SOURCES numerics/tests/elementary_test.cpp LIB
   OPTIONS ${survey_flags})
 tokitai_test(philox_test full SOURCES numerics/tests/philox_test.cpp)
 
-tokitai_test(contract_test fast SOURCES contract/tests/check_test.cpp contract/tests/parse_test.cpp contract/tests/tables_test.cpp)
+tokitai_test(contract_test fast SOURCES contract/tests/check_test.cpp contract/tests/json_test.cpp contract/tests/parse_test.cpp
+   contract/tests/tables_test.cpp)
 tokitai_test(machine_test fast SOURCES machines/tests/pool_test.cpp machines/tests/cpu_test.cpp)
-tokitai_test(evidence_test fast SOURCES evidence/tests/compare_test.cpp evidence/tests/verify_test.cpp)
+tokitai_test(evidence_test fast SOURCES evidence/tests/compare_test.cpp evidence/tests/verify_test.cpp
+  evidence/tests/audit_test.cpp evidence/tests/bounded_json_test.cpp evidence/tests/call_report_test.cpp evidence/tests/key_test.cpp
+  evidence/tests/report_test.cpp)
 tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp operators/tests/mathematics_test.cpp)
 
 tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compiler/tests/audit_ptx_test.cpp
@@ -56,7 +59,7 @@ set_tests_properties(driver_smoke PROPERTIES LABELS fast ENVIRONMENT "TOKITAI_CU
 # The command, from outside: an independent implementation of the specification in NumPy, and hostile input.
 find_program(TOKITAI_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(TOKITAI_PYTHON)
-  foreach(part oracle harness operators bad_input command gpu_command)
+  foreach(part oracle harness operators bad_input command contracts evidence gpu_command)
     add_test(NAME acceptance_${part}
       COMMAND ${TOKITAI_PYTHON} -m unittest discover -s ${PROJECT_SOURCE_DIR}/testing/acceptance -p "test_${part}*.py")
     set_tests_properties(acceptance_${part} PROPERTIES LABELS full ENVIRONMENT "TOKITAI=$<TARGET_FILE:tokitai_command>")

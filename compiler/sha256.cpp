@@ -37,6 +37,20 @@ std::string sha256(std::string_view bytes) {
   return hex_of(out);
 }
 
+struct RunningSha256::State {
+  crypto_hash_sha256_state sodium;
+};
+RunningSha256::RunningSha256() : state_(std::make_unique<State>()) { crypto_hash_sha256_init(&state_->sodium); }
+RunningSha256::~RunningSha256() = default;
+void RunningSha256::add(std::string_view bytes) {
+  crypto_hash_sha256_update(&state_->sodium, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+}
+std::string RunningSha256::hex() {
+  Bytes out;
+  crypto_hash_sha256_final(&state_->sodium, out.data());
+  return hex_of(out);
+}
+
 PartsDigest& PartsDigest::add(std::string_view part) {
   std::uint64_t size = part.size();
   for (int i = 0; i < 8; ++i, size >>= 8) bytes_ += static_cast<char>(size & 0xff);
@@ -47,20 +61,17 @@ PartsDigest& PartsDigest::add(std::string_view part) {
 Result<std::string> sha256_of_file(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return Status(Code::unavailable, fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
-  crypto_hash_sha256_state state;
-  crypto_hash_sha256_init(&state);
-  std::vector<unsigned char> buffer(1 << 20);
+  RunningSha256 digest;
+  std::vector<char> buffer(1 << 20);
   for (;;) {
     const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0)
       return Status(Code::unavailable, fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
     if (got == 0) break;
-    crypto_hash_sha256_update(&state, buffer.data(), static_cast<unsigned long long>(got));
+    digest.add({buffer.data(), static_cast<std::size_t>(got)});
   }
-  Bytes out;
-  crypto_hash_sha256_final(&state, out.data());
-  return hex_of(out);
+  return digest.hex();
 }
 
 Result<std::string> sha256_of_file(const std::filesystem::path& path, const std::filesystem::path& memory) {

@@ -1,6 +1,7 @@
 // SHA-256, in hexadecimal.
 #pragma once
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,21 @@
 namespace tokitai::compiler {
 
 std::string sha256(std::string_view bytes);
+
+// The digest of bytes that come in pieces; where they are cut does not matter.
+class RunningSha256 {
+ public:
+  RunningSha256();
+  ~RunningSha256();
+  RunningSha256(const RunningSha256&) = delete;
+  RunningSha256& operator=(const RunningSha256&) = delete;
+  void add(std::string_view bytes);
+  std::string hex();  // once, at the end
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // The digest of a list of parts. Each part is preceded by its length, so that no two lists read the same.
 class PartsDigest {

@@ -1,5 +1,7 @@
-// Putting calls together, and the cost that follows from operands' roles.
+// Putting calls together, and the scratch memory of the row pattern in words.
 #include "contract/build.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -13,23 +15,11 @@ Call make_call(std::string_view name, std::initializer_list<View> operands, std:
   return call;
 }
 
-Cost cost_by_roles(const Call& call, std::int64_t flops_per_element) {
-  Cost cost;
-  const auto add = [&](const Operands& set) {
-    cost.flops += flops_per_element * set[0].elements();
-    for (std::size_t i = 0; i < call.contract->operands.size(); ++i) {
-      const OperandSpec& spec = call.contract->operands[i];
-      const int when = call.contract->option_index(spec.read_when);
-      const bool read_too = when >= 0 && call.option(when).i != 0;
-      if (spec.role != Role::out || read_too) cost.bytes_read += bytes_of(set[i]);
-      if (spec.role != Role::in) cost.bytes_written += bytes_of(set[i]);
-    }
-  };
-  if (call.contract->list)
-    std::for_each(call.list.begin(), call.list.end(), add);
-  else
-    add(call.operands);
-  return cost;
+std::string row_workspace_formula(int kept, int column_sums) {
+  const std::string buffers =
+      column_sums == 0 ? fmt::format("threads * {}", kept)
+                       : fmt::format("(threads * {} + {} * ceil(rows, 32))", kept + column_sums, column_sums);
+  return fmt::format("threads * {} + 4 * (16 * ceil(cols, 16) + {}) * {}", kRowMachineBytes, kRowPadding, buffers);
 }
 
 }  // namespace tokitai

@@ -30,11 +30,14 @@ constexpr std::int64_t row_workspace(std::int64_t rows, std::int64_t cols, int t
          row_buffer_bytes(cols) * (std::int64_t{threads} * (kept + column_sums) + column_sums * ((rows + 31) / 32));
 }
 
-// Bytes of one operand, counted once.
-inline std::int64_t bytes_of(const View& v) { return v.elements() * static_cast<std::int64_t>(size_of(v.type)); }
+// The same as a formula of rows, cols and threads.
+std::string row_workspace_formula(int kept, int column_sums);
 
-// Each input read once, each output written once, as the roles say; `flops` per element of the first operand.
-Cost cost_by_roles(const Call& call, std::int64_t flops_per_element);
+// What most operators promise, and do not.
+inline constexpr Promise kFormulaPromise{
+    Guarantee::reproducible,
+    "every output is what the formula gives, operation by operation in the canonical orders, rounded once to its type"};
+inline constexpr std::string_view kNoErrorBound = "No bound on the distance from the real-number result is stated.";
 
 inline constexpr Limit kColsLimit{"cols", std::int64_t{1} << 24};  // so that n is exact in binary32
 

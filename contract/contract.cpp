@@ -1,6 +1,10 @@
 // Looking operators up. The list of families is made by the build from the folders under operators/.
 #include "contract/contract.h"
 
+#include <fmt/format.h>
+
+#include "contract/formula.h"
+
 namespace tokitai {
 
 #define TK_FAMILY(family)                \
@@ -9,6 +13,32 @@ namespace tokitai {
   }
 #include "families.inc"
 #undef TK_FAMILY
+
+std::string_view name_of(Guarantee guarantee) {
+  switch (guarantee) {
+    case Guarantee::exact_copy: return "exact_copy";
+    case Guarantee::correctly_rounded: return "correctly_rounded";
+    case Guarantee::reproducible: return "reproducible";
+    case Guarantee::bounded: return "bounded";
+  }
+  return "?";
+}
+
+std::string_view evidence_for(Guarantee guarantee) {
+  switch (guarantee) {
+    case Guarantee::exact_copy:
+      return "every output bit equals the input's, for every data family, NaN payloads included";
+    case Guarantee::correctly_rounded:
+      return "every output bit equals that of the exact result rounded once, for every data family, on every device";
+    case Guarantee::reproducible:
+      return "every output bit equals the reference machine's, for every data family, instruction set, thread count "
+             "and "
+             "plan, with the batch cut, and under a hostile floating-point mode; kernels compiled for a GPU pass the "
+             "audit of their machine text";
+    case Guarantee::bounded: return "no output is further from an enclosure of the real result than the bound says";
+  }
+  return "?";
+}
 
 int Contract::operand_index(std::string_view operand) const {
   for (std::size_t i = 0; i < operands.size(); ++i)
@@ -38,6 +68,37 @@ const Contract* find_contract(std::string_view name) {
   for (const Contract* contract : contracts())
     if (contract->name == name) return contract;
   return nullptr;
+}
+
+std::vector<std::string> claims_of(const Contract& contract) {
+  std::vector<std::string> claims;
+  for (const Promise& promise : contract.ensures)
+    claims.push_back(promise.types.empty()
+                         ? fmt::format("{}: {}", name_of(promise.kind), promise.text)
+                         : fmt::format("{} ({}): {}", name_of(promise.kind), promise.types, promise.text));
+  claims.push_back(fmt::format("determinism: {}", contract.determinism));
+  return claims;
+}
+
+CostFormulas cost_formulas(const Contract& contract) {
+  CostFormulas formulas{std::string(contract.bytes_read), {}, std::string(contract.flops)};
+  const auto add = [](std::string& sum, const std::string& term) { sum += (sum.empty() ? "" : " + ") + term; };
+  for (const OperandSpec& spec : contract.operands) {
+    const std::string bytes = fmt::format("bytes({})", spec.name);
+    if (contract.bytes_read.empty() && (spec.role != Role::out || !spec.read_when.empty()))
+      add(formulas.bytes_read, spec.role != Role::out ? bytes : fmt::format("{} * {}", spec.read_when, bytes));
+    if (spec.role != Role::in) add(formulas.bytes_written, bytes);
+  }
+  return formulas;
+}
+
+Cost cost_of(const Call& call) {
+  const CostFormulas formulas = cost_formulas(*call.contract);
+  const auto value = [&](const std::string& formula) {
+    const auto result = evaluate(formula, call);
+    return result.ok() ? result.value() : 0;  // the tests evaluate every formula there is
+  };
+  return {value(formulas.bytes_read), value(formulas.bytes_written), value(formulas.flops)};
 }
 
 bool Call::option_set(std::string_view name) const {

@@ -49,6 +49,23 @@ struct Limit {
   std::int64_t most;
 };
 
+// What is promised of an output, the strongest first.
+enum class Guarantee : std::uint8_t {
+  exact_copy,         // the input's bits
+  correctly_rounded,  // the real number's nearest neighbour in the output's type
+  reproducible,       // the bits that the formula gives, operation by operation, the same everywhere
+  bounded,            // within an error that the text gives
+};
+std::string_view name_of(Guarantee guarantee);
+// What has to be shown before such a promise may be believed, in a sentence.
+std::string_view evidence_for(Guarantee guarantee);
+
+struct Promise {
+  Guarantee kind;
+  std::string_view text;
+  std::string_view types = {};  // the storage types it holds for, "bf16 f32"; empty: all
+};
+
 // What a call has to move and compute at the least: each input read once, each output written once.
 struct Cost {
   std::int64_t bytes_read = 0;
@@ -60,12 +77,14 @@ struct Contract {
   std::string_view name;     // "layernorm.forward"
   std::string_view summary;  // one sentence
   std::string_view formula;  // to the bit
-  std::string_view ensures;
-  std::string_view edges;  // NaN, infinities, subnormals, empty, overflow
-  std::string_view non_claims;
+  std::vector<Promise> ensures;
+  std::string_view determinism;         // on what the bits depend, and on what they do not
+  std::vector<std::string_view> edges;  // NaN, infinities, subnormals, empty, overflow; a sentence each
+  std::vector<std::string_view> non_claims;
   std::vector<OperandSpec> operands;
   std::vector<OptionSpec> options;
   std::vector<Limit> limits = {};
+  std::vector<std::string_view> conditions = {};  // what is required beyond what the tables say, a sentence each
   // The dimension that a call can be cut along without changing a bit of the outputs that have it; "": none.
   std::string_view batch = {};
   bool list = false;  // the call takes a list of operand sets of separate lengths, worked on together
@@ -74,9 +93,12 @@ struct Contract {
   Status (*prepare)(Call&) = nullptr;
   // The sentence for an element that the pattern's check refused.
   std::string (*refusal)(const Call&, std::int64_t position) = nullptr;
-  // The most scratch memory a call on the CPU machine takes with this many threads.
+  // The most scratch memory a call on the CPU machine takes with this many threads. Kernels ask it at every call, so
+  // it is code; the formula (contract/formula.h) says the same to everyone else.
   std::int64_t (*workspace)(const Call&, int threads) = nullptr;
-  Cost (*cost)(const Call&) = nullptr;
+  std::string workspace_formula = {};
+  std::string_view flops = {};       // a formula, too
+  std::string_view bytes_read = {};  // a formula where it is not each input once
 
   std::string_view family() const { return name.substr(0, name.find('.')); }
   int operand_index(std::string_view operand) const;  // -1: no such operand
@@ -86,6 +108,17 @@ struct Contract {
 // All operators, in the order of the documentation.
 std::span<const Contract* const> contracts();
 const Contract* find_contract(std::string_view name);
+
+// What it claims, a sentence each, to stand beside its non-claims.
+std::vector<std::string> claims_of(const Contract& contract);
+
+// The formulas of a contract's cost; the bytes follow from the operands' roles.
+struct CostFormulas {
+  std::string bytes_read, bytes_written, flops;
+};
+CostFormulas cost_formulas(const Contract& contract);
+// What they give for a checked call.
+Cost cost_of(const Call& call);
 
 // Checks every operand and option against the contract, binds the shape symbols and derives the scalars.
 // Nothing is read through the operands' pointers and nothing is written.

@@ -12,7 +12,6 @@
 
 #include "evidence/compare.h"
 #include "machines/device/plan.h"
-#include "testing/instance.h"
 
 namespace tokitai::evidence {
 namespace {
@@ -76,7 +75,7 @@ Status run_variant(Variant& variant, const Instance& instance) {
 
 // Compares everything the variant wrote; the words of the first difference, or none.
 std::string compare_outputs(const Variant& variant, const Instance& expected, const Instance& found,
-                            OperatorResult& result) {
+                            ProblemResult& result) {
   std::string first;
   const Contract& contract = *expected.call().contract;
   for (std::size_t t = 0; t < expected.sets().size(); ++t) {
@@ -107,17 +106,32 @@ std::string compare_outputs(const Variant& variant, const Instance& expected, co
   return first;
 }
 
-void verify_problem(const Problem& problem, Device& reference, std::vector<Variant>& variants, OperatorResult& result) {
-  ++result.problems;
+// The digests of the operands that a predicate of the instance picks.
+NamedDigests digests_of(const Instance& instance, bool (Instance::*picked)(std::size_t) const) {
+  NamedDigests all;
+  const Contract& contract = *instance.call().contract;
+  for (std::size_t i = 0; i < contract.operands.size(); ++i)
+    if (instance.sets()[0][i].present() && (instance.*picked)(i))
+      all.emplace_back(contract.operands[i].name, elements_digest(instance.sets(), i));
+  return all;
+}
+
+ProblemResult verify_problem(const Problem& problem, Device& reference, std::vector<Variant>& variants,
+                             Digests digests) {
+  ProblemResult result;
+  result.line = problem.text();
+  result.name = problem.contract->name;
   const auto fail = [&](std::string_view variant, const std::string& why) {
     ++result.failed;
-    if (result.first_failure.empty()) result.first_failure = fmt::format("{} ({}): {}", problem.text(), variant, why);
+    if (result.failure.empty()) result.failure = fmt::format("{} ({}): {}", result.line, variant, why);
+    return result;
   };
   auto expected = Instance::make(problem);
   auto found = Instance::make(problem);
   if (!expected.ok()) return fail("reference", expected.status().message());
   if (!found.ok()) return fail("reference", found.status().message());
   expected->reset(kReferencePoison);
+  if (digests == Digests::taken) result.inputs = input_digests(expected.value());
   Call call = expected->call();
   if (Status status = reference.run(call); !status.ok()) return fail("reference", status.message());
   for (Variant& variant : variants) {
@@ -133,38 +147,46 @@ void verify_problem(const Problem& problem, Device& reference, std::vector<Varia
       fail(variant.name, status.message());
       continue;
     }
+    if (digests == Digests::taken && result.outputs.empty() && !variant.cut)
+      result.outputs = output_digests(found.value());
     const std::int64_t before = result.compared;
     std::string why = compare_outputs(variant, expected.value(), found.value(), result);
     if (why.empty() && result.compared == before) why = "nothing was compared";
     if (!why.empty()) fail(variant.name, why);
   }
+  return result;
+}
+
+void add(OperatorResult& sum, const ProblemResult& one) {
+  ++sum.problems;
+  sum.runs += one.runs;
+  sum.compared += one.compared;
+  sum.mismatches += one.mismatches;
+  sum.failed += one.failed;
+  sum.checks.accesses += one.checks.accesses;
+  sum.checks.findings += one.checks.findings;
+  if (sum.first_failure.empty()) sum.first_failure = one.failure;
 }
 
 }  // namespace
 
+NamedDigests input_digests(const Instance& instance) { return digests_of(instance, &Instance::read); }
+NamedDigests output_digests(const Instance& instance) { return digests_of(instance, &Instance::written); }
+
 VerifyResult verify(const std::vector<Problem>& problems, std::vector<Variant> variants, const Progress& progress,
-                    std::string_view against) {
+                    std::string_view against, Digests digests) {
   VerifyResult result;
   result.summary.name = "summary";
   for (const Variant& variant : variants) result.variants.push_back(variant.name);
   Device reference = std::move(open(against)).value();
   for (std::size_t p = 0; p < problems.size(); ++p) {
     if (progress) progress(problems[p], p, problems.size());
-    const std::string name(problems[p].contract->name);
-    auto one = std::find_if(result.operators.begin(), result.operators.end(),
-                            [&](const OperatorResult& r) { return r.name == name; });
-    if (one == result.operators.end()) one = result.operators.insert(one, {.name = name, .first_failure = {}});
-    verify_problem(problems[p], reference, variants, *one);
-  }
-  for (const OperatorResult& one : result.operators) {
-    result.summary.problems += one.problems;
-    result.summary.runs += one.runs;
-    result.summary.compared += one.compared;
-    result.summary.mismatches += one.mismatches;
-    result.summary.failed += one.failed;
-    result.summary.checks.accesses += one.checks.accesses;
-    result.summary.checks.findings += one.checks.findings;
-    if (result.summary.first_failure.empty()) result.summary.first_failure = one.first_failure;
+    const ProblemResult& one = result.problems.emplace_back(verify_problem(problems[p], reference, variants, digests));
+    auto of = std::find_if(result.operators.begin(), result.operators.end(),
+                           [&](const OperatorResult& r) { return r.name == one.name; });
+    if (of == result.operators.end()) of = result.operators.insert(of, {.name = one.name, .first_failure = {}});
+    add(*of, one);
+    add(result.summary, one);
   }
   return result;
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "evidence/digest.h"
+#include "testing/instance.h"
 #include "testing/problem.h"
 #include "tokitai/device.h"
 
@@ -28,8 +30,24 @@ struct OperatorResult {
   std::string first_failure;  // in words, with the problem's line
 };
 
+// One problem in all the ways it was run. The digests are there where they were asked for.
+struct ProblemResult {
+  std::string line;  // stands for just this problem
+  std::string name;  // of the operator
+  std::int64_t runs = 0, compared = 0, mismatches = 0, failed = 0;
+  AccessChecks checks{};
+  std::string failure;   // the first, in words
+  NamedDigests inputs;   // what each operand that is read held before
+  NamedDigests outputs;  // what the device wrote, the first way it was run; empty where it did not run
+};
+
+// Of what a call over this memory reads, and of what it writes, as they are now.
+NamedDigests input_digests(const testing::Instance& instance);
+NamedDigests output_digests(const testing::Instance& instance);
+
 struct VerifyResult {
   std::vector<OperatorResult> operators;
+  std::vector<ProblemResult> problems;
   std::vector<std::string> variants;
   OperatorResult summary;
 };
@@ -37,9 +55,12 @@ struct VerifyResult {
 // Called before each problem: the problem, how many are done, how many there are.
 using Progress = std::function<void(const testing::Problem&, std::size_t, std::size_t)>;
 
+// Whether the elements of inputs and outputs are digested on the way: once per problem.
+enum class Digests : std::uint8_t { none, taken };
+
 // `against` says what is right: the reference machine, or the cpu device, itself verified, where problems are large.
 VerifyResult verify(const std::vector<testing::Problem>& problems, std::vector<Variant> variants,
-                    const Progress& progress, std::string_view against = "reference");
+                    const Progress& progress, std::string_view against = "reference", Digests digests = Digests::none);
 
 // The ways to run the cpu device: each instruction set with each thread count, then cut and in a hostile mode.
 Result<std::vector<Variant>> cpu_variants(const std::vector<std::string>& isas, const std::vector<int>& threads);

@@ -29,6 +29,17 @@ struct AccessChecks {
   std::int64_t accesses = 0, findings = 0;
 };
 
+// Where a kernel that a device compiled and loaded comes from.
+struct KernelFacts {
+  std::string label;            // operator and kernel
+  std::string target;           // "sm_90a", "host"
+  std::string source_digest;    // SHA-256 of the text and every header it reaches
+  std::string toolchain;        // the compiler's name, version and digest
+  std::string command;          // how it was built
+  std::string artifact_digest;  // SHA-256 of the binary
+  std::string audit;            // what a search of its machine text found, in words
+};
+
 // How many kernels have been compiled, of how many.
 using CompileProgress = std::function<void(std::size_t, std::size_t)>;
 
@@ -57,6 +68,8 @@ class Machine {
   // How long the kernels of a checked call took to compile when they were, which may be long ago.
   virtual Result<double> compile_seconds(const Call& call);
   virtual AccessChecks access_checks() const { return {}; }
+  // Kernels compiled at run time and loaded since the device was opened.
+  virtual std::vector<KernelFacts> kernels() const { return {}; }
 
   // Sizes and pointers have been checked for nonsense. See Device for the meaning of each.
   virtual Result<void*> allocate(std::int64_t bytes);
@@ -66,6 +79,7 @@ class Machine {
   virtual Status copy_in(void* device, const void* host, std::int64_t bytes);
   virtual Status copy_out(void* host, const void* device, std::int64_t bytes);
   virtual Status copy(void* to, const void* from, std::int64_t bytes);
+  virtual Result<bool> holds(const void*) { return false; }
   virtual Status wait();
   virtual Result<DeviceMemory> memory();
   virtual Status trim();
@@ -124,6 +138,8 @@ class Device {
   // How long its kernels took to compile when they were, which may be long ago; 0 where nothing is compiled.
   Result<double> compile_seconds(Call& call);
   AccessChecks access_checks() const { return machine_->access_checks(); }
+  // The kernels that were compiled at run time and have been loaded; none on the cpu device, which has its own.
+  std::vector<KernelFacts> kernels() const { return machine_->kernels(); }
 
   // Memory that operators here reach without copying, aligned to 256 bytes, its contents undefined. A buffer may go
   // while work that uses it is queued: the memory is handed out again only to work queued later.
@@ -136,6 +152,9 @@ class Device {
   Status copy_out(void* host, const void* device, std::int64_t bytes);
   // From one place on the device to another; not waited for.
   Status copy(void* to, const void* from, std::int64_t bytes);
+
+  // Whether that memory is the device's own, so that it is read through copy_out; else it is the host's.
+  Result<bool> holds(const void* memory) const { return machine_->holds(memory); }
 
   // Waits for everything queued. Its status is the first failure among the calls that returned before they were
   // done, such as a label out of range, and each is told once.

@@ -9,8 +9,6 @@
 namespace tokitai::testing {
 namespace {
 
-constexpr std::uint64_t kSeed = 1;
-
 Type type_of(const OperandSpec& spec, const Problem& problem) {
   switch (spec.type) {
     case TypeRule::storage: return problem.storage;

@@ -11,6 +11,9 @@
 
 namespace tokitai::testing {
 
+// Every problem's data is drawn with this seed.
+inline constexpr std::uint64_t kSeed = 1;
+
 // Bytes of an operand's memory, padding between rows included.
 std::int64_t extent_of(const View& view);
 

@@ -9,7 +9,7 @@ packages=(
   libfmt-dev            # text
   libcli11-dev          # the command line
   nlohmann-json3-dev    # JSON
-  libsodium-dev         # SHA-256: what the kernel cache goes by
+  libsodium-dev         # SHA-256: what the kernel cache and evidence go by; ed25519: signatures
   libboost-context-dev  # fibers: GPU threads on the CPU, in the lockstep machine
 )
 case "${1:-build}" in
@@ -19,6 +19,7 @@ case "${1:-build}" in
     libmpfr-dev           # exact answers to test exp, log, tanh, erf and fma against
     clang-19 lld-19       # kernels for AMD GPUs
     python3 python3-numpy # the independent implementation in testing/acceptance
+    python3-jsonschema    # contracts and evidence against their schemas
     binutils) ;;          # nm, for the test of what kernels export
   lint) packages+=(libgtest-dev libmpfr-dev clang-format-19 clang-tidy-19 git python3) ;;
   *) echo "usage: setup.sh [build|test|lint]" >&2; exit 2 ;;

@@ -6,6 +6,7 @@
 
 #include "contract/build.h"
 #include "contract/contract.h"
+#include "contract/formula.h"
 #include "operators/adamw/definition.h"
 #include "operators/cross_entropy/definition.h"
 #include "operators/embedding/definition.h"
@@ -33,14 +34,15 @@ TEST(Contracts, AreTheElevenOperatorsOfTheDocumentation) {
 TEST(Contracts, HaveCompleteTexts) {
   for (const Contract* c : contracts()) {
     SCOPED_TRACE(c->name);
-    for (std::string_view text : {c->name, c->summary, c->formula, c->ensures, c->edges, c->non_claims, c->batch})
+    for (std::string_view text : {c->name, c->summary, c->formula, c->determinism, c->batch, c->flops})
       EXPECT_FALSE(text.empty());
+    EXPECT_FALSE(c->ensures.empty() || c->edges.empty() || c->non_claims.empty());
     for (const OperandSpec& operand : c->operands)
       EXPECT_TRUE(!operand.name.empty() && !operand.text.empty()) << operand.name;
     for (const OptionSpec& option : c->options)
       EXPECT_TRUE(!option.name.empty() && !option.text.empty() && !option.range.empty()) << option.name;
     EXPECT_NE(c->workspace, nullptr);
-    EXPECT_NE(c->cost, nullptr);
+    EXPECT_FALSE(c->workspace_formula.empty());
   }
 }
 
@@ -195,7 +197,7 @@ TEST(Cost, CountsEachInputReadOnceAndEachOutputWrittenOnce) {
   for (const auto& [line, read, written, flops] : expected) {
     SCOPED_TRACE(line);
     const Checked c = checked(testing::parse_problems(line).value()[0]);
-    const Cost cost = c.call.contract->cost(c.call);
+    const Cost cost = cost_of(c.call);
     EXPECT_EQ(cost.bytes_read, read);
     EXPECT_EQ(cost.bytes_written, written);
     EXPECT_EQ(cost.flops, flops);
@@ -228,6 +230,9 @@ TEST(Workspace, BoundsTheScratchOfACall) {
         const std::int64_t promised = device.workspace(c.call).value();
         EXPECT_GE(promised, 0);
         EXPECT_GE(c.call.contract->workspace(c.call, threads + 1), promised);
+        const auto formula = evaluate(c.call.contract->workspace_formula, c.call, threads);
+        ASSERT_TRUE(formula.ok()) << formula.status().message();
+        EXPECT_EQ(formula.value(), promised);
         ASSERT_TRUE(device.run(c.call).ok());
         EXPECT_LE(device.scratch_bytes(), promised + (threads + 1) * kCacheLine);
       }

@@ -225,6 +225,45 @@ TEST(Verify, AddsUpOverProblemsAndOperators) {
   EXPECT_EQ(r.summary.first_failure, r.operators[0].first_failure);
 }
 
+TEST(Verify, RecordsWhatTheDeviceReadAndWrote) {
+  const auto recorded = [](FaultyMachine::Fault fault) {
+    const auto machine = std::make_shared<FaultyMachine>(std::move(fault));
+    return verify(problems("cross_entropy.forward_backward rows=3 cols=5 pad=2"), {{"test", Device("test", machine)}},
+                  {}, "reference", Digests::taken)
+        .problems.at(0);
+  };
+  const ProblemResult right = recorded([](const Call&) {});
+  ASSERT_EQ(right.inputs.size(), 2u);
+  ASSERT_EQ(right.outputs.size(), 2u);
+  EXPECT_EQ(right.inputs[0].first, "logits");
+  EXPECT_EQ(right.outputs[1].first, "grad");
+  const ProblemResult wrong =
+      recorded([](const Call& call) { static_cast<std::uint16_t*>(call.operand(3).data)[0] ^= 1; });
+  EXPECT_EQ(wrong.inputs, right.inputs);
+  EXPECT_EQ(wrong.outputs[0], right.outputs[0]);  // loss
+  EXPECT_NE(wrong.outputs[1], right.outputs[1]);  // the device's own bits, not the reference's
+  const ProblemResult padding =
+      recorded([](const Call& call) { static_cast<std::uint16_t*>(call.operand(3).data)[5] ^= 1; });
+  EXPECT_EQ(padding.outputs, right.outputs);  // what lies between rows is compared, but is no element
+  EXPECT_EQ(padding.failed, 1);
+  const auto refused =
+      verify(problems("softmax.forward rows=3 cols=5"), {{"test", Device("test", std::make_shared<RefusingMachine>())}},
+             {}, "reference", Digests::taken);
+  EXPECT_TRUE(refused.problems.at(0).outputs.empty());
+}
+
+TEST(Digest, OfElementsLeavesOutWhatLiesBetweenRows) {
+  std::vector<float> wide = {1, 2, 7, 3, 4, 8}, tight = {1, 2, 3, 4};
+  const std::vector<Operands> a = {{matrix(wide.data(), 2, 2, 3)}}, b = {{matrix(tight.data(), 2, 2)}},
+                              c = {{vector(tight.data(), 4)}};
+  EXPECT_EQ(elements_digest(a, 0), elements_digest(b, 0));
+  EXPECT_EQ(elements_digest(b, 0), elements_digest(c, 0));
+  // Tensors of a list follow one another.
+  EXPECT_EQ(elements_digest({{vector(tight.data(), 1)}, {vector(tight.data() + 1, 3)}}, 0), elements_digest(c, 0));
+  wide[4] = 5;
+  EXPECT_NE(elements_digest(a, 0), elements_digest(b, 0));
+}
+
 TEST(Verify, RunsTheCpuDeviceInEveryWay) {
   const auto variants = cpu_variants(cpu_isas(), {1, 2});
   ASSERT_TRUE(variants.ok());

@@ -41,4 +41,9 @@ Status compile_ahead(const std::vector<Call>& calls, const Machinery& machinery,
   return first;
 }
 
+KernelFacts facts_of(const compiler::Artifact& artifact, const std::string& label, const std::string& audit) {
+  const compiler::Manifest& m = artifact.manifest;
+  return {label, m.target, m.source_digest, m.toolchain, m.command, m.binary_digest, audit};
+}
+
 }  // namespace tokitai::device

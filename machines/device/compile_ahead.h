@@ -1,4 +1,5 @@
-// Compiles what calls will need before they run: the kernel cache then has it, and running them only loads it.
+// Compiles what calls will need before they run: the kernel cache then has it, and running them only loads it. And
+// where a compiled kernel comes from, as a device tells it.
 #pragma once
 #include <span>
 #include <vector>
@@ -15,5 +16,7 @@ namespace tokitai::device {
 Status compile_ahead(const std::vector<Call>& calls, const Machinery& machinery,
                      std::span<const compiler::Header> headers, const compiler::Target& as,
                      const CompileProgress& progress);
+
+KernelFacts facts_of(const compiler::Artifact& artifact, const std::string& label, const std::string& audit);
 
 }  // namespace tokitai::device

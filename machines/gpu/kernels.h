@@ -28,6 +28,7 @@ class Kernels {
   // From the manifests; what is not in the cache is compiled.
   Result<double> compile_seconds(const Call& call, const device::Machinery& machinery) const;
   const compiler::Target& target() const { return target_; }
+  const std::vector<KernelFacts>& loaded() const { return loaded_; }
 
  private:
   Result<compiler::Artifact> artifact_of(const device::Launch& launch, std::string_view operator_name) const;
@@ -35,6 +36,7 @@ class Kernels {
   Context& context_;
   compiler::Target target_;
   std::unordered_map<std::string, Function*> functions_;  // by text and kernel
+  std::vector<KernelFacts> loaded_;
 };
 
 }  // namespace tokitai::gpu

@@ -43,6 +43,11 @@ class GpuMachine final : public Machine {
   }
   Result<double> compile_seconds(const Call& call) override { return kernels_.compile_seconds(call, machinery_); }
 
+  std::vector<KernelFacts> kernels() const override {
+    const std::lock_guard lock(mutex_);
+    return kernels_.loaded();
+  }
+
   Result<void*> allocate(std::int64_t bytes) override {
     auto block = context_->allocate(bytes);
     if (!block.ok()) return block.status();
@@ -70,6 +75,13 @@ class GpuMachine final : public Machine {
     if (Status s = on_device(to, bytes); !s.ok()) return s;
     if (Status s = on_device(from, bytes); !s.ok()) return s;
     return context_->queue_copy(to, from, bytes);
+  }
+  Result<bool> holds(const void* memory) override {
+    auto place = context_->place(memory);
+    if (!place.ok()) return place.status();
+    if (place->kind != Place::device && place->kind != Place::managed) return false;
+    if (Status s = on_device(memory, 1); !s.ok()) return s;
+    return true;
   }
   Status wait() override {
     const std::lock_guard lock(mutex_);
@@ -102,7 +114,7 @@ class GpuMachine final : public Machine {
 
   const std::unique_ptr<Context> context_;
   const device::Machinery machinery_;
-  std::mutex mutex_;  // one call at a time is queued
+  mutable std::mutex mutex_;  // one call at a time is queued
   Kernels kernels_;
   Control control_;
   Memo memo_;

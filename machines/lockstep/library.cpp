@@ -50,7 +50,8 @@ Result<Kernel> Library::get(const device::Launch& launch, std::string_view label
   if (known != loaded_.end()) return known->second;
   auto cache = compiler::Cache::open();
   if (!cache.ok()) return cache.status();
-  auto artifact = cache->get({fmt::format("{} {}", label, launch.kernel), launch.source, headers_, {}}, kHost);
+  const std::string name = fmt::format("{} {}", label, launch.kernel);
+  auto artifact = cache->get({name, launch.source, headers_, {}}, kHost);
   if (!artifact.ok()) return artifact.status();
   auto library = load(artifact->binary);
   if (!library.ok()) return library.status();
@@ -59,6 +60,7 @@ Result<Kernel> Library::get(const device::Launch& launch, std::string_view label
     return Status(Code::internal, fmt::format("lockstep: the library of {} lacks it", launch.kernel));
   const auto kernel = reinterpret_cast<Kernel>(symbol);
   loaded_.emplace(launch.source, kernel);
+  facts_.push_back(device::facts_of(artifact.value(), name, "none: every access was checked as it ran"));
   return kernel;
 }
 

@@ -22,10 +22,12 @@ class Library {
   // Has the kernels of those calls compiled into the cache, for get.
   Status compile_ahead(const std::vector<Call>& calls, const device::Machinery& machinery,
                        const CompileProgress& progress) const;
+  const std::vector<KernelFacts>& facts() const { return facts_; }
 
  private:
   std::vector<compiler::Header> headers_;
   std::map<std::string, Kernel> loaded_;  // by source; libraries stay loaded
+  std::vector<KernelFacts> facts_;
 };
 
 }  // namespace tokitai::lockstep

@@ -94,6 +94,10 @@ class LockstepMachine final : public Machine {
     const std::lock_guard lock(mutex_);
     return checks_;
   }
+  std::vector<KernelFacts> kernels() const override {
+    const std::lock_guard lock(mutex_);
+    return library_.facts();
+  }
   std::string description() const override {
     return fmt::format("the GPU text on the CPU, warps of {}: races, bounds, barriers checked", machinery_.target.warp);
   }

@@ -51,12 +51,12 @@ std::span<const Contract> contracts() {
            "theta, (m'*k1) / (sqrt(v'*k2) + eps)); theta' = RN(fma(-lr, update, theta)); with c1 = 1-beta1, c2 = "
            "1-beta2, k1 = 1/(1-beta1^t), k2 = 1/(1-beta2^t) from binary64; master weights take theta's place and "
            "theta' = RN(master')",
-       .ensures = "reproducible: the same bits on every device, for any thread count and any grouping into lists",
-       .edges =
-           "A gradient that is not finite spreads into theta, m and v as the formula says, unless skip_nonfinite is "
-           "set: then nothing changes. NaN results are canonical; subnormals are kept. An empty tensor inside a "
-           "list is fine.",
-       .non_claims = "No claim about convergence, nor about v below zero (its square root is NaN).",
+       .ensures = {kFormulaPromise},
+       .determinism = "the same bits on every device, for any thread count and any grouping into lists",
+       .edges = {"A gradient that is not finite spreads into theta, m and v as the formula says, unless skip_nonfinite "
+                 "is set: then nothing changes.",
+                 "NaN results are canonical.", "Subnormals are kept.", "An empty tensor inside a list is fine."},
+       .non_claims = {"No claim about convergence, nor about v below zero (its square root is NaN).", kNoErrorBound},
        .operands = {{"theta", in_out, storage, {"n"}, "parameters"},
                     {"m", in_out, f32, {"n"}, "first moment"},
                     {"v", in_out, f32, {"n"}, "second moment"},
@@ -79,13 +79,10 @@ std::span<const Contract> contracts() {
        .list = true,
        .prepare = prepare,
        .workspace = [](const Call&, int) { return std::int64_t{0}; },
-       .cost =
-           [](const Call& c) {
-             Cost cost = cost_by_roles(c, 14);
-             for (const Operands& tensor : c.list)
-               if (tensor[4].present()) cost.bytes_read -= bytes_of(tensor[0]);  // theta is then only written
-             return cost;
-           }},
+       .workspace_formula = "0",
+       .flops = "14 * elements(theta)",
+       // With master weights theta is only written.
+       .bytes_read = "(1 - given(master)) * bytes(theta) + bytes(m) + bytes(v) + bytes(grad) + bytes(master)"},
   };
   return all;
 }

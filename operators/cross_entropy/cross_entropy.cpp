@@ -41,11 +41,13 @@ std::span<const Contract> contracts() {
            "lse = ls + top; loss = nll; if a != 0: loss = fma(a, ls - rowsum(x-top)/n, b*nll); if z != 0: loss = "
            "fma(z*lse, lse, loss); w = z != 0 ? fma(2*z, lse, 1) : 1; t = a/n, at the label (a/n)+b; grad = "
            "RN(scale * fma(e*q, w, -t)); mean_loss = colsum(loss)/count",
-       .ensures = "reproducible: the same bits on every device, for any thread count and any batch around a row",
-       .edges =
-           "ignore_index is asked before the range of a label; an ignored row has loss +0 and gradient +0 whatever "
-           "its logits; a NaN or +infinity among the logits gives NaN; mean_loss of no rows is NaN.",
-       .non_claims = "mean_loss depends on the batch, as its definition says.",
+       .ensures = {kFormulaPromise},
+       .determinism = "the same bits on every device, for any thread count; loss and grad of a row depend on that row "
+                      "alone, mean_loss and count on the batch and on nothing else",
+       .edges = {"ignore_index is asked before the range of a label.",
+                 "An ignored row has loss +0 and gradient +0 whatever its logits.",
+                 "A NaN or +infinity among the logits gives NaN.", "mean_loss of no rows is NaN."},
+       .non_claims = {"mean_loss depends on the batch, as its definition says.", kNoErrorBound},
        .operands = {{"logits", in, storage, {"rows", "cols"}, "unnormalised log-probabilities"},
                     {"labels", in, index, {"rows"}, "the right class of each row"},
                     {"loss", out, f32, {"rows"}, "loss of each row"},
@@ -60,6 +62,7 @@ std::span<const Contract> contracts() {
                     "weight of the squared log-partition"},
                    {"scale", OptionKind::f32, option_f32(1), "finite", option::finite, "factor on the gradient"}},
        .limits = {kColsLimit},
+       .conditions = {"each label is in [0, cols) or equals ignore_index; else the first that is not is named"},
        .batch = "rows",
        .prepare = prepare,
        .refusal = refusal,
@@ -68,7 +71,8 @@ std::span<const Contract> contracts() {
              return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 2, 0) +
                     threads * 4 * ((c.operand(0).rows() + 31) / 32);  // partial sums of the mean loss
            },
-       .cost = [](const Call& c) { return cost_by_roles(c, 20); }},
+       .workspace_formula = row_workspace_formula(2, 0) + " + threads * 4 * ceil(rows, 32)",
+       .flops = "20 * elements(logits)"},
   };
   return all;
 }

@@ -34,31 +34,34 @@ std::span<const Contract> contracts() {
       {.name = "embedding.forward",
        .summary = "Row index[i] of the weights, for each i.",
        .formula = "y[i,:] = weight[index[i],:]; zeros where index[i] is padding_index",
-       .ensures = "exact copy: every bit, NaN payloads included",
-       .edges = "An index out of range is refused, naming the first; nothing is then written. padding_index is asked "
-                "before the range.",
-       .non_claims = "Nothing is said of the values copied: NaNs and infinities pass as they are.",
+       .ensures = {{Guarantee::exact_copy, "every bit of each row read, NaN payloads included"}},
+       .determinism = "the same bits on every device, for any thread count and any batch around a query",
+       .edges = {"An index out of range is refused, naming the first; nothing is then written.",
+                 "padding_index is asked before the range."},
+       .non_claims = {"Nothing is said of the values copied: NaNs and infinities pass as they are."},
        .operands = {{"weight", in, storage, {"vocab", "dim"}, "the table"},
                     {"index", in, index, {"queries"}, "rows to read"},
                     {"y", out, storage, {"queries", "dim"}, "the rows read"}},
        .options = {{"padding_index", OptionKind::integer, option_unset(), "an integer", nullptr, "reads as zeros"}},
+       .conditions = {"each index is in [0, vocab) or equals padding_index; else the first that is not is named"},
        .batch = "queries",
        .refusal = refusal,
        .workspace = [](const Call&, int) { return std::int64_t{0}; },
-       .cost =
-           [](const Call& c) {  // the table is read where it is asked for: as many bytes as are written
-             return Cost{bytes_of(c.operand(2)) + bytes_of(c.operand(1)), bytes_of(c.operand(2)), 0};
-           }},
+       .workspace_formula = "0",
+       .flops = "0",
+       .bytes_read = "bytes(y) + bytes(index)"},  // the table is read where it is asked for
       {.name = "embedding.backward",
        .summary = "For each row of the table, the sum of the gradients of the places that read it.",
        .formula =
            "dweight[v,:] = RN(sum of dy[i,:] over index[i]==v), exact in f16, by the column rule in ascending i in "
            "bf16 and f32; accumulate: dweight + f32(sum), one addition",
-       .ensures = "f16: correctly rounded; bf16 and f32: reproducible; the same bits on every device and thread count",
-       .edges =
-           "Rows nobody asked for are +0; a zero sum is +0; a NaN, or both infinities, give NaN; one infinity gives "
-           "itself; at most 2^23 occurrences of one index in f16, more is refused.",
-       .non_claims = "bf16 and f32 sums are not exact.",
+       .ensures = {{Guarantee::correctly_rounded, "each sum is exact and rounded once", "f16"},
+                   {Guarantee::reproducible, "each sum is chained by the column rule in ascending order", "bf16 f32"}},
+       .determinism = "the same bits on every device and for any thread count; a row of dweight depends on the places "
+                      "that read it and on nothing else",
+       .edges = {"Rows nobody asked for are +0.", "A zero sum is +0.", "A NaN, or both infinities, give NaN.",
+                 "One infinity gives itself."},
+       .non_claims = {"bf16 and f32 sums are not exact."},
        .operands =
            {{"dy", in, storage, {"queries", "dim"}, "gradient of the output"},
             {"index", in, index, {"queries"}, "rows that were read"},
@@ -69,6 +72,8 @@ std::span<const Contract> contracts() {
                     "receives no gradient"},
                    {"accumulate", OptionKind::flag, option_integer(0), "0 or 1", option::flag,
                     "add into dweight (f32)"}},
+       .conditions = {"each index is in [0, vocab) or equals padding_index; else the first that is not is named",
+                      "in f16 no index occurs more than 2^23 times", "with accumulate dweight is f32"},
        .batch = "dim",
        .prepare = prepare_backward,
        .refusal = refusal,
@@ -76,7 +81,8 @@ std::span<const Contract> contracts() {
            [](const Call& c, int) {  // where each row's occurrences start, and the sorted order
              return 8 * (c.operand(2).rows() + 2 + c.operand(0).rows());
            },
-       .cost = [](const Call& c) { return cost_by_roles(c, 1); }},
+       .workspace_formula = "8 * (vocab + 2 + queries)",
+       .flops = "elements(dy)"},
   };
   return all;
 }

@@ -1,36 +1,23 @@
 // GEMM's contracts and calls.
 #include "tokitai/gemm.h"
 
+#include <fmt/format.h>
+
 #include "contract/build.h"
 
 namespace tokitai {
 namespace gemm {
 namespace {
 
-constexpr std::string_view kEnsures =
-    "reproducible: one fma chain from +0 in ascending inner index, rounded once; the same bits on every device";
-constexpr std::string_view kEdges =
-    "NaN and infinity spread as the chain says; NaN results are canonical; a sum beyond the output type gives "
-    "infinity; "
-    "subnormals are kept.";
-constexpr std::string_view kNonClaims =
-    "Not the speed of tensor cores: on a GPU the canonical order runs on the ordinary fma units, about 14 times "
-    "slower.";
-
-// Two operations per step of every chain; the largest number there is where that overflows.
-Cost cost(const Call& c) {
-  Cost cost = cost_by_roles(c, 0);
-  std::int64_t flops = 2;
-  for (std::string_view symbol : {"m", "n", "k"})
-    if (__builtin_mul_overflow(flops, dimension(c, symbol), &flops)) flops = INT64_MAX;
-  cost.flops = flops;
-  return cost;
-}
+constexpr std::string_view kFlops = "2 * m * n * k";  // a multiplication and an addition per step of every chain
 
 // Packed panels on the CPU machine (machines/cpu/tile.h): 1024 columns of one factor for all threads; a block of
 // 96 rows of the other and its unrounded chains per thread.
 std::int64_t panels(std::int64_t inner, int threads) {
   return 4 * (std::int64_t{1056} * inner + std::int64_t{threads} * 108 * (256 + 1056));
+}
+std::string panels_formula(std::string_view inner) {
+  return fmt::format("4 * (1056 * {} + threads * 108 * 1312)", inner);
 }
 
 }  // namespace
@@ -38,46 +25,62 @@ std::int64_t panels(std::int64_t inner, int threads) {
 std::span<const Contract> contracts() {
   using enum Role;
   using enum TypeRule;
+  const Promise promise{Guarantee::reproducible,
+                        "each output is one fma chain from +0 in ascending inner index, rounded once"};
+  const std::string_view determinism = "the same bits on every device, for any thread count and any batch";
+  const std::vector<std::string_view> edges = {"NaN and infinity spread as the chain says.",
+                                               "NaN results are canonical.",
+                                               "A sum beyond the output type gives infinity.", "Subnormals are kept."};
+  const std::vector<std::string_view> non_claims = {
+      "Not the speed of tensor cores: on a GPU the canonical order runs on the ordinary fma units, about 14 times "
+      "slower.",
+      kNoErrorBound};
   static const Contract all[] = {
       {.name = "gemm.forward",
        .summary = "C = A B.",
        .formula = "c[i,j] = RN(chain over k of fma(a[i,k], b[k,j], acc))",
-       .ensures = kEnsures,
-       .edges = kEdges,
-       .non_claims = kNonClaims,
+       .ensures = {promise},
+       .determinism = determinism,
+       .edges = edges,
+       .non_claims = non_claims,
        .operands = {{"a", in, storage, {"m", "k"}, "left factor"},
                     {"b", in, storage, {"k", "n"}, "right factor"},
                     {"c", out, storage_or_f32, {"m", "n"}, "product"}},
        .options = {},
        .batch = "m",
        .workspace = [](const Call& c, int threads) { return panels(dimension(c, "k"), threads); },
-       .cost = cost},
+       .workspace_formula = panels_formula("k"),
+       .flops = kFlops},
       {.name = "gemm.grad_a",
        .summary = "Gradient of gemm.forward with respect to A: dC times B transposed.",
        .formula = "da[i,k] = RN(chain over j of fma(dc[i,j], b[k,j], acc))",
-       .ensures = kEnsures,
-       .edges = kEdges,
-       .non_claims = kNonClaims,
+       .ensures = {promise},
+       .determinism = determinism,
+       .edges = edges,
+       .non_claims = non_claims,
        .operands = {{"dc", in, storage, {"m", "n"}, "gradient of the product"},
                     {"b", in, storage, {"k", "n"}, "right factor"},
                     {"da", out, storage_or_f32, {"m", "k"}, "gradient of A"}},
        .options = {},
        .batch = "m",
        .workspace = [](const Call& c, int threads) { return panels(dimension(c, "n"), threads); },
-       .cost = cost},
+       .workspace_formula = panels_formula("n"),
+       .flops = kFlops},
       {.name = "gemm.grad_b",
        .summary = "Gradient of gemm.forward with respect to B: A transposed times dC.",
        .formula = "db[k,j] = RN(chain over i of fma(a[i,k], dc[i,j], acc))",
-       .ensures = kEnsures,
-       .edges = kEdges,
-       .non_claims = kNonClaims,
+       .ensures = {promise},
+       .determinism = determinism,
+       .edges = edges,
+       .non_claims = non_claims,
        .operands = {{"dc", in, storage, {"m", "n"}, "gradient of the product"},
                     {"a", in, storage, {"m", "k"}, "left factor"},
                     {"db", out, storage_or_f32, {"k", "n"}, "gradient of B"}},
        .options = {},
        .batch = "k",
        .workspace = [](const Call& c, int threads) { return panels(dimension(c, "m"), threads); },
-       .cost = cost},
+       .workspace_formula = panels_formula("m"),
+       .flops = kFlops},
   };
   return all;
 }

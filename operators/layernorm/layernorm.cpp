@@ -14,12 +14,13 @@ std::span<const Contract> contracts() {
        .summary = "Normalises each row to mean 0 and variance 1, then scales and shifts each column.",
        .formula = "mean = rowsum(x)/n; d = x-mean; var = rowsum fma(d,d) / n; rstd = 1/sqrt(var+eps); "
                   "y = RN(fma(d*rstd, gamma, beta))",
-       .ensures = "reproducible: the same bits on every device, for any thread count and any batch around a row",
-       .edges =
-           "A NaN or infinity in a row makes that row's y, mean or rstd NaN as the formula says; NaN results are "
-           "canonical; subnormals are kept; a sum that overflows gives infinity. With eps = 0 a row whose variance "
-           "comes out as 0 has rstd = infinity and y = NaN.",
-       .non_claims = "No bound on the error of rows whose variance cancels to the size of its own rounding.",
+       .ensures = {kFormulaPromise},
+       .determinism = "the same bits on every device, for any thread count and any batch around a row",
+       .edges = {"A NaN or infinity in a row makes that row's y, mean or rstd NaN as the formula says.",
+                 "NaN results are canonical.", "Subnormals are kept.", "A sum that overflows gives infinity.",
+                 "With eps = 0 a row whose variance comes out as 0 has rstd = infinity and y = NaN."},
+       .non_claims = {"No bound on the error of rows whose variance cancels to the size of its own rounding.",
+                      kNoErrorBound},
        .operands = {{"x", in, storage, {"rows", "cols"}, "the rows to normalise"},
                     {"gamma", in, storage, {"cols"}, "scale of each column"},
                     {"beta", in, storage, {"cols"}, "shift of each column"},
@@ -33,15 +34,17 @@ std::span<const Contract> contracts() {
        .prepare = [](Call& call) { return call.scalars[0] = call.option(0).f, Status(); },
        .workspace = [](const Call& c,
                        int threads) { return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 3, 0); },
-       .cost = [](const Call& c) { return cost_by_roles(c, 7); }},
+       .workspace_formula = row_workspace_formula(3, 0),
+       .flops = "7 * elements(x)"},
       {.name = "layernorm.backward",
        .summary = "Gradient of layernorm.forward with respect to x, gamma and beta.",
        .formula = "xhat = (x-mean)*rstd; h = dy*gamma; c1 = rowsum(h)/n; c2 = rowsum fma(h,xhat) / n; "
                   "dx = RN(rstd * fma(-xhat, c2, h-c1)); dgamma = colsum fma(dy, xhat); dbeta = colsum(dy)",
-       .ensures = "reproducible: the same bits on every device, for any thread count; dx of a row depends on that row "
-                  "alone, dgamma and dbeta on the batch and on nothing else",
-       .edges = "NaN and infinity spread as the formula says; NaN results are canonical; subnormals are kept.",
-       .non_claims = "mean and rstd are taken as given: nothing checks that they belong to x.",
+       .ensures = {kFormulaPromise},
+       .determinism = "the same bits on every device, for any thread count; dx of a row depends on that row alone, "
+                      "dgamma and dbeta on the batch and on nothing else",
+       .edges = {"NaN and infinity spread as the formula says.", "NaN results are canonical.", "Subnormals are kept."},
+       .non_claims = {"mean and rstd are taken as given: nothing checks that they belong to x.", kNoErrorBound},
        .operands = {{"dy", in, storage, {"rows", "cols"}, "gradient of the output"},
                     {"x", in, storage, {"rows", "cols"}, "the forward's input"},
                     {"gamma", in, storage, {"cols"}, "scale of each column"},
@@ -55,7 +58,8 @@ std::span<const Contract> contracts() {
        .batch = "rows",
        .workspace = [](const Call& c,
                        int threads) { return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 3, 2); },
-       .cost = [](const Call& c) { return cost_by_roles(c, 14); }},
+       .workspace_formula = row_workspace_formula(3, 2),
+       .flops = "14 * elements(dy)"},
   };
   return all;
 }

@@ -21,11 +21,12 @@ std::span<const Contract> contracts() {
       {.name = "skeleton.forward",
        .summary = "Divides each row by its root mean square.",
        .formula = "rstd = 1/sqrt(rowsum fma(x,x) / n + eps); y = RN(x*rstd)",
-       .ensures = "reproducible: the same bits on every device, for any thread count and any batch around a row",
-       .edges = "A NaN in a row makes that row NaN (canonical). An infinity, or a sum that overflows, gives rstd = +0, "
-                "and NaN where the infinity stood. With eps = 0 a row of zeros has rstd = infinity and y = NaN. "
-                "Subnormals are kept.",
-       .non_claims = "No bound on the error.",
+       .ensures = {kFormulaPromise},
+       .determinism = "the same bits on every device, for any thread count and any batch around a row",
+       .edges = {"A NaN in a row makes that row NaN (canonical).",
+                 "An infinity, or a sum that overflows, gives rstd = +0, and NaN where the infinity stood.",
+                 "With eps = 0 a row of zeros has rstd = infinity and y = NaN.", "Subnormals are kept."},
+       .non_claims = {kNoErrorBound},
        .operands = {{"x", in, storage, {"rows", "cols"}, "the rows"},
                     {"y", out, storage, {"rows", "cols"}, "the rows, each with a mean square of about 1"},
                     {"rstd", out, f32, {"rows"}, "1/sqrt(mean square + eps) of each row"}},
@@ -35,7 +36,8 @@ std::span<const Contract> contracts() {
        .batch = "rows",
        .prepare = [](Call& call) { return call.scalars[0] = call.option(0).f, Status(); },
        .workspace = workspace,
-       .cost = [](const Call& c) { return cost_by_roles(c, 3); }},
+       .workspace_formula = row_workspace_formula(1, 0),
+       .flops = "3 * elements(x)"},
   };
   return all;
 }

@@ -2,10 +2,20 @@
 # A missing command fails every test that needs it. Only the standard library is used.
 import os
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
 TIME_LIMIT = 60  # seconds for one call; a hang is a failure
+
+
+def run(executable, *arguments, code=0):
+    """Runs the command, which must end with that code."""
+    result = subprocess.run([executable, *map(str, arguments)], capture_output=True, text=True,
+                            timeout=TIME_LIMIT, stdin=subprocess.DEVNULL)
+    if result.returncode != code:
+        raise AssertionError(f"{arguments}: {result.returncode}, not {code}: {result.stderr}")
+    return result
 
 
 class ExecutableTest(unittest.TestCase):

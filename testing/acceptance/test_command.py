@@ -10,7 +10,7 @@ import oracle
 from harness import CommandTest
 from refusal import valid_problem
 
-SUBCOMMANDS = ("ops", "devices", "run", "verify", "bench", "compile", "cache")
+SUBCOMMANDS = ("ops", "devices", "run", "verify", "bench", "compile", "cache", "audit", "key")
 OPERATOR_NAME = re.compile(r"(adamw|layernorm|softmax|cross_entropy|embedding|gemm)\.\w+")
 
 

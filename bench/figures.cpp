@@ -1,0 +1,67 @@
+#include "bench/figures.h"
+
+#include <algorithm>
+
+#include "bench/copy.h"
+#include "bench/gpu.h"
+#include "bench/harness.h"
+#include "machines/gpu/driver.h"
+#include "testing/instance.h"
+
+namespace tokitai::bench {
+namespace {
+
+using testing::Problem;
+
+// Larger than caches, small enough that eleven operators take seconds.
+constexpr std::int64_t kMostBytes = 512 << 20;
+constexpr std::int64_t kMostFlops = 4'000'000'000;
+
+// The same problem with its batch cut down; a list keeps its first tensors.
+Problem modest(Problem problem) {
+  for (;;) {
+    const auto call = testing::call_without_memory(problem);
+    if (!call.ok()) return problem;  // running it will say why
+    const Cost cost = cost_of(call.value());
+    if (cost.bytes_read + cost.bytes_written <= kMostBytes && cost.flops <= kMostFlops) return problem;
+    if (problem.contract->list && problem.list.size() > 1) {
+      problem.list.resize(problem.list.size() / 2);
+      continue;
+    }
+    std::int64_t* size = problem.contract->list ? problem.list.data() : nullptr;
+    for (auto& [name, value] : problem.sizes)
+      if (name == problem.contract->batch || (size == nullptr && value > 1 && name == problem.sizes.front().first))
+        size = &value;
+    if (size == nullptr || *size <= 1) return problem;
+    *size /= 2;
+  }
+}
+
+}  // namespace
+
+Result<std::vector<evidence::SpeedFigures>> speed_figures(const std::vector<std::string>& operators, Device& device,
+                                                          const std::function<void(const std::string&)>& say) {
+  constexpr double kBudget = 0.2;  // seconds for each
+  const bool on_gpu = gpu::names_gpu(device.name());
+  const auto problems = testing::problems(on_gpu ? testing::Use::bench_gpu : testing::Use::bench);
+  if (!problems.ok()) return problems.status();
+  say("measuring the copy bandwidth");
+  const auto copy = on_gpu ? device_copy_bandwidth(device) : Result<double>(copy_bandwidth(device.threads()));
+  if (!copy.ok()) return copy.status();
+  if (copy.value() == 0) return Status(Code::unavailable, "out of memory for the copy measurement (2 GiB)");
+  std::vector<evidence::SpeedFigures> all;
+  for (const std::string& name : operators) {
+    const auto found = std::find_if(problems->begin(), problems->end(),
+                                    [&](const Problem& problem) { return problem.contract->name == name; });
+    if (found == problems->end()) continue;
+    const Problem problem = on_gpu ? *found : modest(*found);
+    say("timing " + problem.text());
+    const auto timing = on_gpu ? time_on_gpu(problem, device, kBudget) : time_problem(problem, device, kBudget);
+    if (!timing.ok()) return timing.status();
+    all.push_back({name, problem.text(), timing->repetitions, timing->cost.bytes_read + timing->cost.bytes_written,
+                   timing->cost.flops, timing->seconds, copy.value()});
+  }
+  return all;
+}
+
+}  // namespace tokitai::bench

@@ -1,0 +1,144 @@
+// A small recursive-descent reader that evaluates while it reads.
+#include "contract/formula.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <charconv>
+#include <limits>
+
+namespace tokitai {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+// Values stay in [-kMost, kMost], so that a sign can always be changed.
+std::int64_t clamped(__int128 value) {
+  return value > kMost ? kMost : value < -kMost ? -kMost : static_cast<std::int64_t>(value);
+}
+
+class Reader {
+ public:
+  Reader(std::string_view text, const Call& call, const Operands& set, int threads)
+      : rest_(text), call_(call), set_(set), threads_(threads) {}
+
+  Result<std::int64_t> value() {
+    const std::int64_t all = sum();
+    skip();
+    if (!rest_.empty()) fail("is not expected");
+    if (!wrong_.empty()) return Status(Code::internal, wrong_);
+    return all;
+  }
+
+ private:
+  void fail(std::string_view why) {
+    if (wrong_.empty())
+      wrong_ = fmt::format("{}: in a formula of the contract '{}' {}", call_.contract->name, rest_, why);
+    rest_ = {};
+  }
+  void skip() {
+    while (rest_.starts_with(' ')) rest_.remove_prefix(1);
+  }
+  bool take(char c) {
+    skip();
+    if (!rest_.starts_with(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  std::int64_t sum() {
+    std::int64_t all = product();
+    for (;;) {
+      if (take('+'))
+        all = clamped(__int128{all} + product());
+      else if (take('-'))
+        all = clamped(__int128{all} - product());
+      else
+        return all;
+    }
+  }
+  std::int64_t product() {
+    std::int64_t all = factor();
+    while (take('*')) all = clamped(__int128{all} * factor());
+    return all;
+  }
+  std::int64_t factor() {
+    if (take('(')) {
+      const std::int64_t inner = sum();
+      if (!take(')')) fail("lacks a ')'");
+      return inner;
+    }
+    skip();
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), number);
+    if (error == std::errc()) {
+      rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+      return number;
+    }
+    const std::string_view name = word();
+    return take('(') ? function(name) : variable(name);
+  }
+  std::string_view word() {
+    skip();
+    std::size_t n = 0;
+    while (n < rest_.size() && (rest_[n] == '_' || std::isalnum(static_cast<unsigned char>(rest_[n])) != 0)) ++n;
+    const std::string_view name = rest_.substr(0, n);
+    rest_.remove_prefix(n);
+    return name;
+  }
+  std::int64_t function(std::string_view name) {
+    std::int64_t result = 0;
+    if (name == "ceil") {
+      const std::int64_t a = sum();
+      const std::int64_t b = take(',') ? sum() : 0;
+      if (b < 1) fail("lacks a divisor");
+      result = b < 1 ? 0 : clamped((__int128{a} + b - 1) / b);
+    } else {
+      const int index = call_.contract->operand_index(word());
+      if (index < 0) {
+        fail("names no operand");
+        return 0;
+      }
+      const View& view = set_[static_cast<std::size_t>(index)];
+      if (name == "bytes")
+        result = view.elements() * static_cast<std::int64_t>(size_of(view.type));
+      else if (name == "elements")
+        result = view.elements();
+      else if (name == "given")
+        result = view.present() ? 1 : 0;
+      else
+        fail("calls no function");
+    }
+    if (!take(')')) fail("lacks a ')'");
+    return result;
+  }
+  std::int64_t variable(std::string_view name) {
+    if (name == "threads") return threads_;
+    if (const int option = call_.contract->option_index(name); option >= 0 && dimension(call_, name) == 0)
+      return call_.option(option).set ? call_.option(option).i : 0;
+    for (const OperandSpec& spec : call_.contract->operands)
+      if (!name.empty() && (spec.shape[0] == name || spec.shape[1] == name)) return dimension(call_, name);
+    fail(fmt::format("begins after '{}', which is no symbol of it", name));
+    return 0;
+  }
+
+  std::string_view rest_;
+  const Call& call_;
+  const Operands& set_;
+  int threads_;
+  std::string wrong_;
+};
+
+}  // namespace
+
+Result<std::int64_t> evaluate(std::string_view formula, const Call& call, int threads) {
+  if (!call.contract->list) return Reader(formula, call, call.operands, threads).value();
+  std::int64_t all = 0;
+  for (const Operands& set : call.list) {
+    const auto one = Reader(formula, call, set, threads).value();
+    if (!one.ok()) return one;
+    all = clamped(__int128{all} + one.value());
+  }
+  return all;
+}
+
+}  // namespace tokitai

@@ -1,0 +1,249 @@
+#include "evidence/audit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+
+#include "compiler/sha256.h"
+#include "evidence/envelope.h"
+
+namespace tokitai::evidence {
+namespace {
+
+class Auditor {
+ public:
+  Auditor(const std::optional<PublicKey>& key, std::filesystem::path folder) : key_(key), folder_(std::move(folder)) {}
+
+  Audit run(std::string_view text) {
+    auto document = opened(text);
+    if (!audit_.refused.ok() || failed()) return std::move(audit_);
+    auto statement = read_statement(document);
+    if (!statement.ok()) {
+      no_evidence(statement.status().message());
+      return std::move(audit_);
+    }
+    audit_.statement = std::move(statement).value();
+    note("schema", Verdict::holds, fmt::format("version {}", kPredicateVersion));
+    counts();
+    subjects();
+    sources();
+    reports();
+    return std::move(audit_);
+  }
+
+ private:
+  void note(std::string what, Verdict verdict, std::string text) {
+    audit_.checks.push_back({std::move(what), verdict, std::move(text)});
+  }
+  bool failed() const {
+    return std::any_of(audit_.checks.begin(), audit_.checks.end(),
+                       [](const Check& check) { return check.verdict == Verdict::fails; });
+  }
+  // What could not be read as evidence at all.
+  nlohmann::json no_evidence(std::string_view why) {
+    audit_.refused = Status::invalid(fmt::format("this is no evidence: {}", why));
+    return {};
+  }
+
+  // The statement's JSON, out of its envelope where it has one.
+  nlohmann::json opened(std::string_view text) {
+    auto document = parse_bounded(text);
+    if (!document.ok()) return no_evidence(document.status().message());
+    if (!document->is_object() || (!document->contains("payloadType") && !document->contains("_type")))
+      return no_evidence("it is neither an in-toto statement nor a DSSE envelope");
+    if (!document->contains("payloadType")) {
+      if (key_)
+        note("signature", Verdict::fails, "it is not signed, and a key was given");
+      else
+        note("signature", Verdict::not_checked, "it is not signed: nobody vouches for it");
+      return std::move(document).value();
+    }
+    const auto envelope = read_envelope(text);
+    if (!envelope.ok() && envelope.status().code() == Code::invalid) return no_evidence(envelope.status().message());
+    if (!envelope.ok()) return note("envelope", Verdict::fails, envelope.status().message()), nlohmann::json();
+    audit_.is_signed = true;
+    audit_.keyid = envelope->keyid;
+    if (!key_) {
+      audit_.refused = Status::invalid(
+          fmt::format("it is signed with key {}; name the file of that public key with --key", envelope->keyid));
+      return {};
+    }
+    if (Status s = check_signature(envelope.value(), *key_); !s.ok())
+      return note("signature", Verdict::fails, s.message()), nlohmann::json();
+    note("signature", Verdict::holds, fmt::format("key {}", envelope->keyid));
+    auto payload = parse_bounded(envelope->payload);
+    if (!payload.ok()) return no_evidence(fmt::format("its payload: {}", payload.status().message()));
+    return std::move(payload).value();
+  }
+
+  // Each operator's numbers are the sums of its problems', and no problem differs.
+  void counts() {
+    std::map<std::string, OperatorResult> sums;
+    for (const ProblemResult& one : audit_.statement->predicate.problems) {
+      OperatorResult& sum = sums[one.name];
+      ++sum.problems;
+      sum.runs += one.runs, sum.compared += one.compared, sum.mismatches += one.mismatches, sum.failed += one.failed;
+      if (one.outputs.empty() && one.failed == 0)
+        note(fmt::format("problem {}", one.line), Verdict::fails, "no digest of its outputs is recorded");
+    }
+    std::int64_t compared = 0;
+    for (const OperatorEvidence& one : audit_.statement->predicate.operators) {
+      const OperatorResult &said = one.result, sum = sums[said.name];
+      sums.erase(said.name);
+      compared += said.compared;
+      if (sum.problems != said.problems || sum.runs != said.runs || sum.compared != said.compared ||
+          sum.mismatches != said.mismatches || sum.failed != said.failed)
+        note(fmt::format("counts of {}", said.name), Verdict::fails, "are not the sums over its problems");
+      if (said.mismatches != 0 || said.failed != 0)
+        note(fmt::format("result of {}", said.name), Verdict::fails,
+             fmt::format("{} outputs differed and {} runs failed", said.mismatches, said.failed));
+      else if (said.compared == 0)
+        note(fmt::format("result of {}", said.name), Verdict::fails, "nothing was compared");
+    }
+    for (const auto& [name, sum] : sums)
+      note(fmt::format("operator {}", name), Verdict::fails, "has problems but is not among the operators");
+    if (!failed())
+      note("result", Verdict::holds,
+           fmt::format("{} outputs compared, none differs; {} problems", compared,
+                       audit_.statement->predicate.problems.size()));
+  }
+
+  std::string digest_of_subject(std::string_view name) const {
+    for (const Subject& subject : audit_.statement->subjects)
+      if (subject.name == name) return subject.digest;
+    return {};
+  }
+
+  // The subjects and the predicate name the same digests.
+  void subjects() {
+    const Predicate& p = audit_.statement->predicate;
+    const auto same = [&](const std::string& name, const std::string& digest) {
+      const std::string found = digest_of_subject(name);
+      if (found.empty())
+        note("subject " + name, Verdict::fails, "is missing");
+      else if (found != digest)
+        note("subject " + name, Verdict::fails, "has another digest than the predicate gives");
+    };
+    for (const OperatorEvidence& one : p.operators) {
+      same("contract/" + one.result.name, one.contract_digest);
+      same(fmt::format("operators/{}/definition.h", one.result.name.substr(0, one.result.name.find('.'))),
+           one.definition_digest);
+    }
+    for (const KernelFacts& kernel : p.kernels)
+      same("kernel/" + kernel.artifact_digest.substr(0, 16), kernel.artifact_digest);
+    same("tokitai", p.build.binary_digest);
+  }
+
+  // What this program has under the same names.
+  void sources() {
+    const Predicate& p = audit_.statement->predicate;
+    std::size_t contracts = 0, texts = 0;
+    for (const OperatorEvidence& one : p.operators) {
+      const Contract* contract = find_contract(one.result.name);
+      const std::string what = "contract " + one.result.name;
+      if (contract == nullptr)
+        note(what, Verdict::fails, "this tokitai has no such operator");
+      else if (contract_digest(*contract) != one.contract_digest)
+        note(what, Verdict::fails, "differs from this tokitai's: it promises something else");
+      else if (!says_the_same(*contract, one))
+        note(what, Verdict::fails, "has another digest than the claims that are given for it");
+      else
+        ++contracts;
+    }
+    std::map<std::string, int> times;
+    for (const Subject& subject : audit_.statement->subjects) {
+      if (++times[subject.name] == 2) note("subject " + subject.name, Verdict::fails, "stands twice");
+      if (is_elsewhere(subject.name)) continue;
+      const std::string ours = source_digest(subject.name);
+      if (ours.empty())
+        note("source " + subject.name, Verdict::fails, "this tokitai has no such source");
+      else if (ours != subject.digest)
+        note("source " + subject.name, Verdict::fails, "differs from this tokitai's");
+      else
+        ++texts;
+    }
+    for (const Subject& ours : subjects_of(p))
+      if (digest_of_subject(ours.name).empty())
+        note("subject " + ours.name, Verdict::fails, "takes part and is not among the subjects");
+    if (contracts == p.operators.size())
+      note("contracts", Verdict::holds, fmt::format("{}, each word as in this tokitai", contracts));
+    note("sources", texts > 0 ? Verdict::holds : Verdict::not_checked, fmt::format("{} as in this tokitai", texts));
+    const bool same_program = build_facts().binary_digest == p.build.binary_digest;
+    note("program", Verdict::not_checked,
+         same_program ? "made by this very program" : "made by another build; --replay compares what it computed");
+    if (!p.kernels.empty())
+      note("kernels", Verdict::not_checked,
+           fmt::format("{} compiled kernels; tokitai compile makes them again from the sources", p.kernels.size()));
+  }
+  static bool says_the_same(const Contract& contract, const OperatorEvidence& one) {
+    return one.summary == contract.summary && one.claims == claims_of(contract) &&
+           std::equal(contract.non_claims.begin(), contract.non_claims.end(), one.non_claims.begin(),
+                      one.non_claims.end());
+  }
+  // Contracts, kernels, the program and the reports are looked at on their own.
+  static bool is_elsewhere(std::string_view name) {
+    return name.starts_with("contract/") || name.starts_with("kernel/") || name == "tokitai" || is_report(name);
+  }
+  static bool is_report(std::string_view name) { return name == "report.md" || name == "report.html"; }
+
+  void reports() {
+    for (const Subject& subject : audit_.statement->subjects) {
+      if (!is_report(subject.name)) continue;
+      if (folder_.empty() || !std::filesystem::exists(folder_ / subject.name)) {
+        note(subject.name, Verdict::not_checked, "does not lie beside it");
+        continue;
+      }
+      const auto digest = compiler::sha256_of_file(folder_ / subject.name);
+      const bool same = digest.ok() && digest.value() == subject.digest;
+      note(subject.name, same ? Verdict::holds : Verdict::fails, same ? "unchanged" : "was changed");
+    }
+  }
+
+  const std::optional<PublicKey>& key_;
+  const std::filesystem::path folder_;
+  Audit audit_;
+};
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::holds: return "holds";
+    case Verdict::fails: return "FAILS";
+    case Verdict::not_checked: return "-";
+  }
+  return "?";
+}
+
+Status Audit::status() const {
+  if (!refused.ok()) return refused;
+  for (const Check& check : checks)
+    if (check.verdict == Verdict::fails)
+      return {Code::check_failed, fmt::format("the evidence does not hold: {}: {}", check.what, check.text)};
+  return {};
+}
+
+Audit audit(std::string_view text, const std::optional<PublicKey>& key, const std::filesystem::path& folder) {
+  return Auditor(key, folder).run(text);
+}
+
+Result<std::string> read_bounded(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto refuse = [&](std::string_view why) {
+    return Status::invalid(fmt::format("cannot read {}: {}", path.string(), why));
+  };
+  if (!std::filesystem::is_regular_file(path, error)) return refuse(error ? error.message() : "it is not a file");
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) return refuse(error.message());
+  if (size > kLargestDocument)
+    return refuse(fmt::format("it has {} bytes; evidence has at most {}", size, kLargestDocument));
+  std::ifstream file(path, std::ios::binary);
+  std::string text(size, '\0');
+  if (!file.read(text.data(), static_cast<std::streamsize>(size)))
+    return refuse("it cannot be opened, or became shorter");
+  return text;
+}
+
+}  // namespace tokitai::evidence

@@ -1,0 +1,11 @@
+// The files of one bundle: evidence.json, report.md, report.html. The reports are subjects of the evidence.
+#pragma once
+#include <vector>
+
+#include "evidence/statement.h"
+
+namespace tokitai::evidence {
+
+std::vector<ReportFile> bundle(const Predicate& predicate, const PrivateKey* key);
+
+}  // namespace tokitai::evidence

@@ -1,0 +1,30 @@
+// Measured figures of an operator that a report can show beside what was compared. Each is there where it was measured.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tokitai::evidence {
+
+// How far the outputs are from the real-number results, in units in the last place, and the derived bound on that.
+struct ErrorFigures {
+  std::string name;  // of the operator
+  std::int64_t outputs = 0, exceeded = 0;
+  double worst_ulp = 0, bound_ulp = 0;
+  double tightest = 0;            // the largest error as a share of its own bound
+  std::vector<double> bin_edges;  // one more than bins
+  std::vector<std::int64_t> bins;
+};
+
+// How fast a problem ran, beside the copy bandwidth of the same run.
+struct SpeedFigures {
+  std::string name, problem;
+  std::int64_t repetitions = 0, bytes = 0, flops = 0;
+  double seconds = 0, copy_gb_per_s = 0;
+
+  double gb_per_s() const { return static_cast<double>(bytes) / seconds / 1e9; }
+  double gflop_per_s() const { return static_cast<double>(flops) / seconds / 1e9; }
+  double percent_of_copy() const { return 100 * gb_per_s() / copy_gb_per_s; }
+};
+
+}  // namespace tokitai::evidence

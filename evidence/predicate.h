@@ -1,0 +1,49 @@
+// What a bundle tells, as data: what was run, on what, with what result, what is claimed and what is not. The same
+// struct is written to JSON, read back from it, and drawn as a report.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evidence/bounded_json.h"
+#include "evidence/facts.h"
+#include "evidence/figures.h"
+#include "evidence/verify.h"
+
+namespace tokitai::evidence {
+
+inline constexpr std::int64_t kPredicateVersion = 1;
+inline constexpr std::string_view kPredicateType = "urn:tokitai:evidence:v1";
+
+struct OperatorEvidence {
+  OperatorResult result;
+  std::string summary;  // what it computes, in a sentence
+  std::string contract_digest, definition_digest;
+  std::vector<std::string> claims, non_claims;
+  std::optional<ErrorFigures> error;
+  std::optional<SpeedFigures> speed;
+};
+
+struct Predicate {
+  std::string tokitai, made;  // version, time
+  std::string device, description, against;
+  std::vector<std::string> variants;
+  MachineFacts machine;
+  BuildFacts build;
+  std::vector<KernelFacts> kernels;
+  std::vector<OperatorEvidence> operators;
+  std::vector<ProblemResult> problems;
+  std::vector<std::string> non_claims;
+};
+
+// Of a verification of that device. Figures are put in where their operator was verified.
+Predicate make_predicate(const VerifyResult& result, const Device& device, std::string_view against,
+                         const std::vector<KernelFacts>& kernels, const std::vector<ErrorFigures>& errors,
+                         const std::vector<SpeedFigures>& speeds);
+
+nlohmann::json to_json(const Predicate& predicate);
+// Every field is asked for; `fields` then knows what does not fit.
+Predicate read_predicate(Fields& fields);
+
+}  // namespace tokitai::evidence

@@ -1,0 +1,89 @@
+#include "evidence/replay.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <map>
+
+namespace tokitai::evidence {
+namespace {
+
+using testing::Instance;
+using testing::Problem;
+
+// Lines come from a file that anyone may have written: sizes are looked at before memory is taken.
+bool fits(const Problem& problem) {
+  const auto most = static_cast<__int128>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2;
+  constexpr std::int64_t kElementBytes = 8;
+  __int128 all = 0;
+  const auto add = [&](std::int64_t rows, std::int64_t cols) {
+    if (rows < 0 || cols < 0) return false;
+    all += static_cast<__int128>(rows) * cols * kElementBytes;
+    return all <= most;
+  };
+  if (problem.pad < 0 || problem.pad > (1 << 20)) return false;
+  for (const OperandSpec& spec : problem.contract->operands) {
+    if (problem.contract->list) {
+      for (const std::int64_t n : problem.list)
+        if (!add(n, 1)) return false;
+    } else {
+      const std::int64_t cols = spec.shape[1].empty() ? 1 : problem.size(spec.shape[1]);
+      if (cols > INT64_MAX - problem.pad || !add(problem.size(spec.shape[0]), cols + problem.pad)) return false;
+    }
+  }
+  return true;
+}
+
+Result<Problem> problem_of(const std::string& line) {
+  constexpr std::size_t kLongest = 1000;
+  const auto refuse = [&](std::string_view why) {
+    return Status::invalid(fmt::format("cannot replay '{:.100}': {}", line, why));
+  };
+  if (line.size() > kLongest || line.find(',') != std::string::npos) return refuse("it does not stand for one problem");
+  auto parsed = testing::parse_problems(line);
+  if (!parsed.ok()) return refuse(parsed.status().message());
+  if (parsed->size() != 1) return refuse("it does not stand for one problem");
+  if (!fits(parsed->front())) return refuse("its operands take more than half of this machine's memory");
+  return parsed->front();
+}
+
+// In words where they differ: every operand there is was recorded, and with these bits.
+std::string difference(const NamedDigests& recorded, const NamedDigests& found, std::string_view when) {
+  const std::map<std::string, std::string> expected(recorded.begin(), recorded.end());
+  for (const auto& [name, digest] : found) {
+    const auto at = expected.find(name);
+    if (at == expected.end()) return fmt::format("{} {} was not recorded", name, when);
+    if (at->second != digest) return fmt::format("{} {} has other bits than were recorded", name, when);
+  }
+  return expected.size() == found.size() ? "" : fmt::format("operands {} were recorded that it does not have", when);
+}
+
+}  // namespace
+
+Result<ReplayResult> replay(const std::vector<ProblemResult>& recorded, Device& device, const Progress& progress) {
+  ReplayResult result;
+  for (std::size_t i = 0; i < recorded.size(); ++i) {
+    const auto problem = problem_of(recorded[i].line);
+    if (!problem.ok()) return problem.status();
+    if (progress) progress(problem.value(), i, recorded.size());
+    auto instance = Instance::make(problem.value());
+    if (!instance.ok()) return instance.status();
+    instance->reset(std::byte{0x5a});
+    std::string why = difference(recorded[i].inputs, input_digests(instance.value()), "before the run");
+    Call call = instance->call();
+    Outcome outcome;  // asked for, so that the call is done when it returns
+    if (const Status status = device.run(call, &outcome); !status.ok()) {
+      if (status.code() == Code::unavailable) return status;
+      if (why.empty()) why = status.message();
+    }
+    const NamedDigests outputs = output_digests(instance.value());
+    if (why.empty()) why = difference(recorded[i].outputs, outputs, "after it");
+    result.outputs += static_cast<std::int64_t>(outputs.size());
+    ++result.problems;
+    if (why.empty()) continue;
+    if (result.differing++ == 0) result.first_difference = fmt::format("{}: {}", recorded[i].line, why);
+  }
+  return result;
+}
+
+}  // namespace tokitai::evidence

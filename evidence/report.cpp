@@ -1,0 +1,157 @@
+// Running a call twice and comparing. Operands may lie in the device's memory: they are read through copies.
+#include "tokitai/report.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <new>
+
+#include "contract/contract.h"
+#include "evidence/compare.h"
+#include "evidence/digest.h"
+
+namespace tokitai {
+namespace {
+
+bool reads(const Call& call, const OperandSpec& spec) {
+  return spec.role != Role::out || (!spec.read_when.empty() && call.option_set(spec.read_when));
+}
+bool writes(const OperandSpec& spec) { return spec.role != Role::in; }
+
+std::vector<Operands> sets_of(const Call& call) {
+  return call.contract->list ? call.list : std::vector<Operands>{call.operands};
+}
+
+// Operands as they are now, in the host's memory, with the strides they have.
+class Copies {
+ public:
+  // Two operands over the same memory share a copy, as a call in place needs it.
+  Status take(const std::vector<Operands>& sets, Device& device) {
+    sets_ = sets;
+    for (Operands& set : sets_)
+      for (View& view : set) {
+        if (!view.present() || view.elements() == 0) continue;
+        const auto known = copies_.find(view.data);
+        if (known != copies_.end() && known->second.size() >= bytes_of(view)) {
+          view.data = known->second.data();
+          continue;
+        }
+        std::vector<std::byte>& copy = copies_[view.data];
+        copy.resize(bytes_of(view));
+        const auto there = device.holds(view.data);
+        if (!there.ok()) return there.status();
+        if (!there.value())
+          std::memcpy(copy.data(), view.data, copy.size());
+        else if (Status s = device.copy_out(copy.data(), view.data, static_cast<std::int64_t>(copy.size())); !s.ok())
+          return s;
+        view.data = copy.data();
+      }
+    return {};
+  }
+  const std::vector<Operands>& sets() const { return sets_; }
+
+ private:
+  static std::size_t bytes_of(const View& view) {
+    const std::int64_t elements = view.rank == 2 ? (view.rows() - 1) * view.row_stride + view.cols() : view.rows();
+    return static_cast<std::size_t>(elements) * size_of(view.type);
+  }
+  std::map<const void*, std::vector<std::byte>> copies_;  // by where the original lies
+  std::vector<Operands> sets_;
+};
+
+std::string shape_text(const Call& call, std::size_t operand) {
+  if (call.contract->list) return fmt::format("{} tensors", call.list.size());
+  const View& view = call.operands[operand];
+  return view.rank == 2 ? fmt::format("[{}, {}]", view.shape[0], view.shape[1]) : fmt::format("[{}]", view.shape[0]);
+}
+
+void describe(const Call& call, const Device& device, Report& report) {
+  const Contract& contract = *call.contract;
+  report.op = contract.name;
+  report.summary = contract.summary;
+  report.device = device.name();
+  report.description = device.description();
+  report.contract_digest = evidence::contract_digest(contract);
+  report.definition_digest = evidence::source_digest(evidence::definition_path(contract));
+  report.claims = claims_of(contract);
+  report.non_claims.assign(contract.non_claims.begin(), contract.non_claims.end());
+  for (std::size_t i = 0; i < contract.options.size(); ++i)
+    if (const Option& option = call.options[i]; option.set)
+      report.options.emplace_back(contract.options[i].name, contract.options[i].kind == OptionKind::f32
+                                                                ? fmt::format("{}", option.f)
+                                                                : fmt::format("{}", option.i));
+}
+
+void compare(const Contract& contract, const Copies& expected, const Copies& found, Report& report) {
+  for (OperandReport& operand : report.operands) {
+    const auto i = static_cast<std::size_t>(contract.operand_index(operand.name));
+    if (!writes(contract.operands[i])) continue;
+    operand.written = evidence::elements_digest(found.sets(), i);
+    for (std::size_t t = 0; t < found.sets().size(); ++t) {
+      if (!found.sets()[t][i].present()) continue;
+      const evidence::Difference d = evidence::compare(expected.sets()[t][i], found.sets()[t][i]);
+      operand.compared += d.compared;
+      operand.differing += d.differing;
+      if (d.differing > 0 && report.first_difference.empty())
+        report.first_difference = fmt::format("{}[{}, {}]: expected bits {:#x}, found {:#x} ({} of {} differ)",
+                                              operand.name, d.row, d.col, d.expected, d.found, d.differing, d.compared);
+    }
+    report.compared += operand.compared;
+    report.differing += operand.differing;
+  }
+}
+
+Result<Report> reported(Device& device, Call& call) {
+  if (Status s = check(call); !s.ok()) return s;
+  const Contract& contract = *call.contract;
+  Report report;
+  describe(call, device, report);
+  const std::vector<Operands> sets = sets_of(call);
+  Copies expected, found;
+  if (Status s = expected.take(sets, device); !s.ok()) return s;
+  for (std::size_t i = 0; i < contract.operands.size(); ++i) {
+    const View& view = sets.front()[i];
+    if (!view.present()) continue;
+    OperandReport& operand = report.operands.emplace_back();
+    operand.name = contract.operands[i].name;
+    operand.type = name_of(view.type);
+    operand.shape = shape_text(call, i);
+    if (reads(call, contract.operands[i])) operand.read = evidence::elements_digest(expected.sets(), i);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  if (Status s = device.run(call, &report.outcome); !s.ok()) return s;
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report.kernels = device.kernels();
+  if (Status s = found.take(sets, device); !s.ok()) return s;
+
+  Call again = call;
+  if (contract.list)
+    again.list = expected.sets();
+  else
+    again.operands = expected.sets().front();
+  auto reference = open("reference");
+  if (!reference.ok()) return reference.status();
+  Outcome outcome;
+  if (Status s = reference->run(again, &outcome); !s.ok()) return s;
+  compare(contract, expected, found, report);
+  if (outcome.skipped != report.outcome.skipped) {
+    ++report.differing;
+    report.first_difference = "one of device and reference skipped the call and the other did not";
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<Report> run_with_report(Device& device, Call call) {
+  if (call.contract == nullptr) return Status::invalid("the call names no operator");
+  try {
+    return reported(device, call);
+  } catch (const std::bad_alloc&) {
+    return Status(Code::unavailable, fmt::format("{}: out of memory for the copies of a report", call.contract->name));
+  }
+}
+
+}  // namespace tokitai

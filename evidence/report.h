@@ -1,0 +1,49 @@
+// A report of one call: it is run on the device, run again on the reference machine over copies of what it read, and
+// every output bit is compared. What it says is about this run and nothing else.
+//   auto report = tokitai::run_with_report(device, tokitai::SoftmaxForward{.x = x, .y = y});
+//   if (report.ok() && report->equal()) ... report->markdown() ...
+// It takes as long as the reference takes, which is a plain scalar loop, and memory for a copy of every operand.
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tokitai/device.h"
+
+namespace tokitai {
+
+struct OperandReport {
+  std::string name, type, shape;  // "[3, 5]"; for a list of tensors how many there are
+  std::string read, written;      // SHA-256 of its elements before and after; empty where it is not read, or written
+  std::int64_t compared = 0, differing = 0;
+};
+
+struct Report {
+  std::string op, summary;
+  std::string device, description;
+  std::string contract_digest, definition_digest;
+  std::vector<std::pair<std::string, std::string>> options;  // as they were used
+  std::vector<OperandReport> operands;
+  double seconds = 0;  // of the call on the device, copies between host and device included
+  Outcome outcome;
+  std::int64_t compared = 0, differing = 0;
+  std::string first_difference;                // in words
+  std::optional<double> worst_ulp, bound_ulp;  // error against the real-number result and its bound, where measured
+  std::vector<KernelFacts> kernels;            // compiled at run time, and loaded on this device so far
+  std::vector<std::string> claims, non_claims;
+
+  // Something was compared and nothing differs.
+  bool equal() const { return compared > 0 && differing == 0; }
+  std::string json() const;
+  std::string markdown() const;
+  std::string html() const;  // one page that needs nothing else
+};
+
+// The call's own status where it is refused: then nothing was written.
+Result<Report> run_with_report(Device& device, Call call);
+template <class Arguments> Result<Report> run_with_report(Device& device, const Arguments& arguments) {
+  return run_with_report(device, bind(arguments));
+}
+
+}  // namespace tokitai

@@ -1,0 +1,118 @@
+// A report of one call: the same answer as without, everything told, and a wrong device is found out.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "evidence/digest.h"
+#include "machines/reference/machine.h"
+#include "testing/instance.h"
+#include "tokitai/report.h"
+#include "tokitai/tokitai.h"
+
+namespace tokitai {
+namespace {
+
+// The reference with a fault in what it wrote.
+class FaultyMachine : public Machine {
+ public:
+  explicit FaultyMachine(std::function<void(const Call&)> after) : after_(std::move(after)) {}
+  Status run(const Call& call, Outcome& outcome) override {
+    Status status = inner_->run(call, outcome);
+    if (status.ok()) after_(call);
+    return status;
+  }
+  std::string description() const override { return "wrong on purpose"; }
+
+ private:
+  std::shared_ptr<Machine> inner_ = reference::make_machine();
+  std::function<void(const Call&)> after_;
+};
+
+TEST(CallReport, ComparesEveryOutputOfEveryOperator) {
+  Device device = open("cpu").value();
+  for (const char* line :
+       {"adamw.step n=5+0+9 t=1", "adamw.step n=7 t=3 master=yes", "layernorm.forward rows=3 cols=5 pad=2",
+        "layernorm.backward rows=3 cols=5", "softmax.forward rows=3 cols=5", "softmax.backward rows=3 cols=5",
+        "cross_entropy.forward_backward rows=3 cols=5 master=yes",
+        "cross_entropy.forward_backward rows=3 cols=5 in_place=yes pad=1", "embedding.forward queries=3 dim=5 vocab=4",
+        "embedding.backward queries=3 dim=5 vocab=4 single=yes accumulate=1", "gemm.forward m=3 n=4 k=5",
+        "gemm.grad_a m=3 n=4 k=5", "gemm.grad_b m=3 n=4 k=5"}) {
+    SCOPED_TRACE(line);
+    const testing::Problem problem = testing::parse_problems(line).value()[0];
+    auto with = testing::Instance::make(problem), without = testing::Instance::make(problem);
+    const auto report = run_with_report(device, with->call());
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_TRUE(report->equal()) << report->first_difference;
+    EXPECT_EQ(report->op, problem.contract->name);
+    EXPECT_EQ(report->contract_digest, evidence::contract_digest(*problem.contract));
+    EXPECT_EQ(report->non_claims.size(), problem.contract->non_claims.size());
+    // What it wrote is what a plain run writes, and the digests are those of the caller's memory.
+    Call plain = without->call();
+    ASSERT_TRUE(device.run(plain).ok());
+    for (const OperandReport& operand : report->operands) {
+      const auto i = static_cast<std::size_t>(problem.contract->operand_index(operand.name));
+      EXPECT_EQ(operand.written, without->written(i) ? evidence::elements_digest(without->sets(), i) : "");
+      EXPECT_EQ(operand.compared > 0, without->written(i)) << operand.name;
+    }
+  }
+}
+
+TEST(CallReport, FindsAWrongDeviceOut) {
+  const float x[2][3] = {{0, 0, 0}, {1, 2, 3}};
+  float y[2][3] = {};
+  Device wrong("wrong", std::make_shared<FaultyMachine>(
+                            [](const Call& call) { static_cast<float*>(call.operand(1).data)[4] += 1; }));
+  const auto report = run_with_report(wrong, SoftmaxForward{.x = matrix(&x[0][0], 2, 3), .y = matrix(&y[0][0], 2, 3)});
+  ASSERT_TRUE(report.ok());
+  EXPECT_FALSE(report->equal());
+  EXPECT_EQ(report->compared, 6);
+  EXPECT_EQ(report->differing, 1);
+  EXPECT_NE(report->first_difference.find("y[1, 1]"), std::string::npos) << report->first_difference;
+  EXPECT_NE(report->markdown().find("1 of 6 outputs differ"), std::string::npos);
+  EXPECT_NE(report->html().find("verdict bad"), std::string::npos);
+}
+
+TEST(CallReport, AnswersARefusedCallWithItsStatus) {
+  const float x[3] = {1, 2, 3};
+  float y[2] = {7, 7};
+  Device device = open("cpu").value();
+  const auto report = run_with_report(device, SoftmaxForward{.x = matrix(x, 1, 3), .y = matrix(y, 1, 2)});
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.status().code(), Code::invalid);
+  EXPECT_EQ(y[0], 7);
+  EXPECT_FALSE(run_with_report(device, Call{}).ok());
+}
+
+TEST(CallReport, TellsTheSameInEveryForm) {
+  const float x[3] = {1, 2, 3}, gamma[3] = {1, 1, 1}, beta[3] = {0, 0, 0};
+  float y[3] = {}, mean[1] = {}, rstd[1] = {};
+  Device device = open("cpu").value();
+  auto report = run_with_report(device, LayernormForward{.x = matrix(x, 1, 3),
+                                                         .gamma = vector(gamma, 3),
+                                                         .beta = vector(beta, 3),
+                                                         .eps = 0.5f,
+                                                         .y = matrix(y, 1, 3),
+                                                         .mean = vector(mean, 1),
+                                                         .rstd = vector(rstd, 1)});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  const auto json = nlohmann::json::parse(report->json());
+  EXPECT_EQ(json["operator"], "layernorm.forward");
+  EXPECT_EQ(json["outputs_compared"], 5);
+  EXPECT_EQ(json["mismatches"], 0);
+  EXPECT_EQ(json["options"]["eps"], "0.5");
+  EXPECT_EQ(json["operands"][3]["written_sha256"], report->operands[3].written);
+  EXPECT_FALSE(json.contains("worst_ulp"));
+  for (const std::string& text : {report->markdown(), report->html()}) {
+    EXPECT_NE(text.find("All 5 outputs are equal"), std::string::npos);
+    EXPECT_NE(text.find(report->contract_digest), std::string::npos);
+    EXPECT_NE(text.find("eps = 0.5"), std::string::npos);
+    EXPECT_EQ(text.find("last place"), std::string::npos);  // nothing was measured
+  }
+  report->worst_ulp = 0.25;
+  EXPECT_NE(report->html().find("0.25 units in the last place"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tokitai
