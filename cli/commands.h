@@ -18,6 +18,7 @@ void add_ops(CLI::App& app, int& exit_code);
 void add_devices(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
+void add_accuracy(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_cache(CLI::App& app, int& exit_code);
 void add_compile(CLI::App& app, int& exit_code);

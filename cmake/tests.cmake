@@ -19,9 +19,6 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   endif()
 endif()
 
-find_library(MPFR_LIBRARY mpfr REQUIRED)
-find_library(GMP_LIBRARY gmp REQUIRED)
-
 tokitai_test(half_test full SOURCES numerics/tests/half_test.cpp)
 tokitai_test(soft_fma_test full SOURCES numerics/tests/soft_fma_test.cpp LIBRARIES ${MPFR_LIBRARY} ${GMP_LIBRARY})
 tokitai_test(elementary_test full SOURCES numerics/tests/elementary_test.cpp LIBRARIES ${MPFR_LIBRARY} ${GMP_LIBRARY}
@@ -31,6 +28,8 @@ tokitai_test(philox_test full SOURCES numerics/tests/philox_test.cpp)
 tokitai_test(contract_test fast SOURCES contract/tests/check_test.cpp contract/tests/parse_test.cpp contract/tests/tables_test.cpp)
 tokitai_test(machine_test fast SOURCES machines/tests/pool_test.cpp machines/tests/cpu_test.cpp)
 tokitai_test(evidence_test fast SOURCES evidence/tests/compare_test.cpp evidence/tests/verify_test.cpp)
+tokitai_test(analysis_test fast SOURCES machines/analysis/tests/number_test.cpp)
+tokitai_test(accuracy_test full SOURCES evidence/tests/accuracy_test.cpp)
 tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp operators/tests/mathematics_test.cpp)
 
 tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compiler/tests/audit_ptx_test.cpp
