@@ -28,8 +28,9 @@ tokitai_test(philox_test full SOURCES numerics/tests/philox_test.cpp)
 tokitai_test(contract_test fast SOURCES contract/tests/check_test.cpp contract/tests/parse_test.cpp contract/tests/tables_test.cpp)
 tokitai_test(machine_test fast SOURCES machines/tests/pool_test.cpp machines/tests/cpu_test.cpp)
 tokitai_test(evidence_test fast SOURCES evidence/tests/compare_test.cpp evidence/tests/verify_test.cpp)
-tokitai_test(analysis_test fast SOURCES machines/analysis/tests/number_test.cpp)
-tokitai_test(accuracy_test full SOURCES evidence/tests/accuracy_test.cpp)
+tokitai_test(analysis_test fast SOURCES machines/analysis/tests/number_test.cpp LIBRARIES tokitai_analysis)
+tokitai_test(accuracy_test full SOURCES evidence/tests/accuracy_test.cpp LIBRARIES tokitai_accuracy)
+tokitai_test(gradients_test fast SOURCES evidence/tests/gradients_test.cpp LIBRARIES tokitai_accuracy)
 tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp operators/tests/mathematics_test.cpp)
 
 tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compiler/tests/audit_ptx_test.cpp

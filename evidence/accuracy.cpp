@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
+#include "compiler/at_once.h"
 #include "evidence/ulp.h"
+#include "machines/analysis/machine.h"
 #include "testing/instance.h"
 
 namespace tokitai::evidence {
@@ -146,19 +146,12 @@ Result<OperatorAccuracy> accuracy_of(const Problem& problem, Device& device, con
 Result<std::vector<OperatorAccuracy>> accuracy(const std::vector<Problem>& problems, Device& device,
                                                const AccuracyProgress& progress) {
   std::vector<Result<OperatorAccuracy>> results(problems.size(), Status(Code::internal, "not run"));
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t p = next++; p < problems.size(); p = next++) {
-      if (progress) progress(problems[p], p, problems.size());
-      auto kernels = analysis::kernels(*problems[p].contract);
-      results[p] =
-          kernels.ok() ? accuracy_of(problems[p], device, kernels.value()) : Result<OperatorAccuracy>(kernels.status());
-    }
-  };
-  std::vector<std::thread> others;
-  for (unsigned t = 1; t < std::thread::hardware_concurrency(); ++t) others.emplace_back(work);
-  work();
-  for (std::thread& other : others) other.join();
+  compiler::at_once(problems.size(), [&](std::size_t p) {
+    if (progress) progress(problems[p], p, problems.size());
+    auto kernels = analysis::kernels(*problems[p].contract);
+    results[p] =
+        kernels.ok() ? accuracy_of(problems[p], device, kernels.value()) : Result<OperatorAccuracy>(kernels.status());
+  });
 
   std::vector<OperatorAccuracy> all;
   for (const auto& result : results) {

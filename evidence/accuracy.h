@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "machines/analysis/machine.h"
 #include "testing/problem.h"
 #include "tokitai/device.h"
+
+namespace tokitai::analysis {
+struct Kernels;
+}
 
 namespace tokitai::evidence {
 
