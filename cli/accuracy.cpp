@@ -49,32 +49,36 @@ Json to_json(const AccuracyFigures& f) {
   return j;
 }
 
+Json to_json(const OutputAccuracy& output) {
+  Json j = {{"operand", output.operand}, {"type", name_of(output.type)}};
+  if (!output.data.empty()) j["data"] = output.data;
+  j.update(to_json(static_cast<const AccuracyFigures&>(output)));
+  return j;
+}
+
 Json to_json(const Arguments& a, const std::vector<OperatorAccuracy>& all) {
   Json operators = Json::array();
   for (const OperatorAccuracy& one : all) {
     Json j = {{"operator", one.name}, {"problems", one.problems}};
-    j.update(to_json(one));
+    j.update(to_json(static_cast<const AccuracyFigures&>(one)));
     j["by_output"] = Json::array();
-    for (const OutputAccuracy& output : one.by_output) {
-      Json o = {{"operand", output.operand}, {"type", name_of(output.type)}};
-      o.update(to_json(output));
-      j["by_output"].push_back(o);
-    }
+    for (const OutputAccuracy& output : one.by_output) j["by_output"].push_back(to_json(output));
+    j["by_data"] = Json::array();
+    for (const OutputAccuracy& output : one.by_data) j["by_data"].push_back(to_json(output));
     operators.push_back(j);
   }
   return {{"device", a.device.device}, {"histogram_edges", evidence::kUlpEdges}, {"operators", operators}};
 }
 
-std::vector<std::string> header() {
-  return {"operator",  "output",     "outputs",    "worst error", "its bound",
-          "cancelled", "else worst", "else bound", "error/bound"};
-}
+const std::vector<std::string> kHeader = {"operator",   "output",    "outputs",    "worst error", "worst bound",
+                                          "above 0.51", "cancelled", "rest error", "rest bound",  "error/bound"};
 std::vector<std::string> cells(const std::string& name, const OutputAccuracy& o) {
   return {name,
           fmt::format("{} {}", o.operand, name_of(o.type)),
           fmt::format("{}", o.outputs),
           ulp(o.worst_ulp),
           ulp(o.worst_bound_ulp),
+          fmt::format("{}", o.above(0.51)),
           fmt::format("{}", o.cancelled),
           ulp(o.worst_kept_ulp),
           ulp(o.worst_kept_bound_ulp),
@@ -82,29 +86,37 @@ std::vector<std::string> cells(const std::string& name, const OutputAccuracy& o)
 }
 
 void print(const Arguments& a, const std::vector<OperatorAccuracy>& all) {
-  Table table(header());
+  Table table(kHeader);
   for (const OperatorAccuracy& one : all)
     for (const OutputAccuracy& output : one.by_output) table.add(cells(one.name, output));
   fmt::print("{}: true error and derived bound, in units in the last place\n\n{}\n", a.device.device, table.text());
-  fmt::print("cancelled: less than 1/16 is left of the largest term added; else: all other outputs\n");
+  fmt::print("cancelled: less than 1/16 is left of the largest term added; rest: all other outputs\n");
   for (const OperatorAccuracy& one : all)
     if (!one.first_exceeded.empty()) fmt::print("\nfirst bound exceeded of {}:\n  {}\n", one.name, one.first_exceeded);
 }
 
 std::string markdown(const std::vector<OperatorAccuracy>& all) {
-  std::string text =
-      "| operator | output | outputs | worst error | largest bound | cancelled | worst error of the rest | "
-      "largest bound of the rest | mean error/bound |\n|---|---|---|---|---|---|---|---|---|\n";
+  std::string text = fmt::format("| {} |\n|", fmt::join(kHeader, " | "));
+  for (std::size_t c = 0; c < kHeader.size(); ++c) text += "---|";
   for (const OperatorAccuracy& one : all)
     for (const OutputAccuracy& output : one.by_output)
-      text += fmt::format("| {} |\n", fmt::join(cells(one.name, output), " | "));
+      text += fmt::format("\n| {} |", fmt::join(cells(one.name, output), " | "));
   text +=
-      "\n| operator | problems | outputs | no real answer | beyond range | worst error at "
-      "|\n|---|---|---|---|---|---|\n";
+      "\n\n| operator | problems | outputs | no real answer | beyond range | worst error at "
+      "|\n|---|---|---|---|---|---|";
   for (const OperatorAccuracy& one : all)
-    text += fmt::format("| {} | {} | {} | {} | {} | `{}` |\n", one.name, one.problems, one.outputs, one.not_real,
+    text += fmt::format("\n| {} | {} | {} | {} | {} | `{}` |", one.name, one.problems, one.outputs, one.not_real,
                         one.overflowed, one.worst_ulp_at);
-  return text;
+  text +=
+      "\n\nf16 outputs above 0.51, by family of data; families that are not listed have none:\n\n"
+      "| operator | output | data | outputs | cancelled | above 0.51 | worst error | rest error |\n"
+      "|---|---|---|---|---|---|---|---|";
+  for (const OperatorAccuracy& one : all)
+    for (const OutputAccuracy& o : one.by_data)
+      if (o.type == Type::f16 && o.above(0.51) > 0)
+        text += fmt::format("\n| {} | {} | {} | {} | {} | {} | {} | {} |", one.name, o.operand, o.data, o.outputs,
+                            o.cancelled, o.above(0.51), ulp(o.worst_ulp), ulp(o.worst_kept_ulp));
+  return text + "\n";
 }
 
 Status run(const Arguments& a, int& exit_code) {

@@ -66,6 +66,10 @@ if(TOKITAI_PYTHON)
   set_tests_properties(acceptance_bad_npy PROPERTIES LABELS full ENVIRONMENT "TOKITAI=$<TARGET_FILE:tokitai_command>")
 endif()
 
+# Figures in the documents are what the command prints.
+add_test(NAME docs COMMAND bash ${PROJECT_SOURCE_DIR}/tools/docs.sh --check $<TARGET_FILE:tokitai_command>)
+set_tests_properties(docs PROPERTIES LABELS full)
+
 add_test(NAME verify_cpu COMMAND tokitai_command verify --device cpu)
 set_tests_properties(verify_cpu PROPERTIES LABELS full)
 # The GPU's kernels without a GPU: run on checked fibers, and compiled and audited for every target.

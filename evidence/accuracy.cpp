@@ -42,18 +42,21 @@ void merge(AccuracyFigures& all, const AccuracyFigures& one) {
   for (std::size_t b = 0; b < kUlpBins; ++b) all.histogram[b] += one.histogram[b];
 }
 
+void merge(std::vector<OutputAccuracy>& all, const OutputAccuracy& one) {
+  auto same = std::find_if(all.begin(), all.end(), [&](const OutputAccuracy& o) {
+    return o.operand == one.operand && o.type == one.type && o.data == one.data;
+  });
+  if (same == all.end())
+    all.push_back(one);
+  else
+    merge(*same, one);
+}
+
 void merge(OperatorAccuracy& all, const OperatorAccuracy& one) {
   merge(static_cast<AccuracyFigures&>(all), one);
   all.problems += one.problems;
-  for (const OutputAccuracy& output : one.by_output) {
-    auto same = std::find_if(all.by_output.begin(), all.by_output.end(), [&](const OutputAccuracy& o) {
-      return o.operand == output.operand && o.type == output.type;
-    });
-    if (same == all.by_output.end())
-      all.by_output.push_back(output);
-    else
-      merge(*same, output);
-  }
+  for (const OutputAccuracy& output : one.by_output) merge(all.by_output, output);
+  for (const OutputAccuracy& output : one.by_data) merge(all.by_data, output);
 }
 
 // One output operand: what the device stored, what it should be, how far off it may be.
@@ -114,6 +117,13 @@ OutputAccuracy measure(std::string_view operand, const View& stored, const std::
 
 }  // namespace
 
+std::int64_t AccuracyFigures::above(double edge) const {
+  std::int64_t count = 0;
+  for (std::size_t b = 1; b < kUlpBins; ++b)
+    if (kUlpEdges[b - 1] >= edge) count += histogram[b];
+  return count;
+}
+
 Result<OperatorAccuracy> accuracy_of(const Problem& problem, Device& device, const analysis::Kernels& kernels) {
   OperatorAccuracy result;
   result.name = problem.contract->name;
@@ -135,10 +145,10 @@ Result<OperatorAccuracy> accuracy_of(const Problem& problem, Device& device, con
       if (exact[t][i].empty()) continue;
       OutputAccuracy output = measure(problem.contract->operands[i].name, instance->sets()[t][i], exact[t][i],
                                       bound[t][i], terms[t][i], line);
-      OperatorAccuracy one;
-      merge(static_cast<AccuracyFigures&>(one), output);
-      one.by_output.push_back(std::move(output));
-      merge(result, one);
+      merge(static_cast<AccuracyFigures&>(result), output);
+      merge(result.by_output, output);
+      output.data = name_of(problem.family);
+      merge(result.by_data, output);
     }
   return result;
 }

@@ -43,19 +43,22 @@ struct AccuracyFigures {
   std::string first_exceeded;
   std::array<std::int64_t, kUlpBins> histogram{};
 
+  std::int64_t above(double edge) const;  // outputs with a true error above one of kUlpEdges
   double mean_ratio() const { return inexact == 0 ? 0 : ratios / static_cast<double>(inexact); }
 };
 
-// One output operand in one stored type.
+// One output operand in one stored type, over all data or over one family of it.
 struct OutputAccuracy : AccuracyFigures {
   std::string operand;
   Type type = Type::f16;
+  std::string data = {};  // the family; empty: all of them
 };
 
 struct OperatorAccuracy : AccuracyFigures {  // over all its outputs
   std::string name;
   std::int64_t problems = 0;
-  std::vector<OutputAccuracy> by_output;
+  std::vector<OutputAccuracy> by_output;  // over all data
+  std::vector<OutputAccuracy> by_data;    // each family apart
 };
 
 // Called before each problem, from several threads: the problem, how many are done, how many there are.
