@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 RELEASE := build/release
 
-.PHONY: help demo build test quick bench lint format mutants sanitize clean
+.PHONY: help demo build test quick bench docs lint format mutants sanitize clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,9 @@ quick: $(RELEASE)/tests  ## the tests that take under a minute
 
 bench: build  ## time every operator beside the copy bandwidth
 	@$(RELEASE)/tokitai bench
+
+docs: build  ## make the figures in docs/ anew
+	@bash tools/docs.sh $(RELEASE)/tokitai
 
 lint:  ## check the format and run clang-tidy
 	@bash tools/setup.sh lint

@@ -16,8 +16,10 @@ using Json = nlohmann::ordered_json;
 // Each subcommand leaves its exit code in `exit_code`, which outlives the parsing.
 void add_ops(CLI::App& app, int& exit_code);
 void add_devices(CLI::App& app, int& exit_code);
+void add_gradients(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
+void add_accuracy(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_cache(CLI::App& app, int& exit_code);
 void add_compile(CLI::App& app, int& exit_code);

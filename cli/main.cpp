@@ -74,6 +74,8 @@ int run_command(int argc, char** argv) {
   add_devices(app, exit_code);
   add_run(app, exit_code);
   add_verify(app, exit_code);
+  add_accuracy(app, exit_code);
+  add_gradients(app, exit_code);
   add_bench(app, exit_code);
   add_cache(app, exit_code);
   add_compile(app, exit_code);

@@ -19,9 +19,6 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   endif()
 endif()
 
-find_library(MPFR_LIBRARY mpfr REQUIRED)
-find_library(GMP_LIBRARY gmp REQUIRED)
-
 tokitai_test(half_test full SOURCES numerics/tests/half_test.cpp)
 tokitai_test(soft_fma_test full SOURCES numerics/tests/soft_fma_test.cpp LIBRARIES ${MPFR_LIBRARY} ${GMP_LIBRARY})
 tokitai_test(elementary_test full SOURCES numerics/tests/elementary_test.cpp LIBRARIES ${MPFR_LIBRARY} ${GMP_LIBRARY}
@@ -34,6 +31,9 @@ tokitai_test(machine_test fast SOURCES machines/tests/pool_test.cpp machines/tes
 tokitai_test(evidence_test fast SOURCES evidence/tests/compare_test.cpp evidence/tests/verify_test.cpp
   evidence/tests/audit_test.cpp evidence/tests/bounded_json_test.cpp evidence/tests/call_report_test.cpp evidence/tests/key_test.cpp
   evidence/tests/report_test.cpp)
+tokitai_test(analysis_test fast SOURCES machines/analysis/tests/number_test.cpp LIBRARIES tokitai_analysis)
+tokitai_test(accuracy_test full SOURCES evidence/tests/accuracy_test.cpp LIBRARIES tokitai_accuracy)
+tokitai_test(gradients_test fast SOURCES evidence/tests/gradients_test.cpp LIBRARIES tokitai_accuracy)
 tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp operators/tests/mathematics_test.cpp)
 
 tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compiler/tests/audit_ptx_test.cpp
@@ -68,6 +68,10 @@ if(TOKITAI_PYTHON)
     COMMAND ${TOKITAI_PYTHON} -m unittest discover -s ${PROJECT_SOURCE_DIR}/testing/acceptance -p "test_bad_npy*.py")
   set_tests_properties(acceptance_bad_npy PROPERTIES LABELS full ENVIRONMENT "TOKITAI=$<TARGET_FILE:tokitai_command>")
 endif()
+
+# Figures in the documents are what the command prints.
+add_test(NAME docs COMMAND bash ${PROJECT_SOURCE_DIR}/tools/docs.sh --check $<TARGET_FILE:tokitai_command>)
+set_tests_properties(docs PROPERTIES LABELS full)
 
 add_test(NAME verify_cpu COMMAND tokitai_command verify --device cpu)
 set_tests_properties(verify_cpu PROPERTIES LABELS full)

@@ -1,5 +1,5 @@
 // The column rule's upper levels: partial results of 32 consecutive rows become one value per column.
-// Written once; every host machine finishes its column sums here.
+// Written once, over the type of a value; every host machine finishes its column sums here.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,13 +10,14 @@ namespace tokitai {
 
 // One level: chains of 32 consecutive partial rows, each from +0, in place. `columns` values from `partials` on,
 // rows `stride` apart. Returns how many partial rows are left.
-TK_FN std::int64_t chain_partials(float* partials, std::int64_t count, std::int64_t columns, std::int64_t stride) {
+template <class T>
+TK_FN std::int64_t chain_partials(T* partials, std::int64_t count, std::int64_t columns, std::int64_t stride) {
   const std::int64_t chains = (count + kChain - 1) / kChain;
   for (std::int64_t chain = 0; chain < chains; ++chain) {
-    float* out = partials + chain * stride;
+    T* out = partials + chain * stride;
     const std::int64_t end = std::min(count, (chain + 1) * kChain);
     for (std::int64_t c = 0; c < columns; ++c) {
-      float acc = 0.0f;
+      T acc = 0.0f;
       for (std::int64_t r = chain * kChain; r < end; ++r) acc = acc + partials[r * stride + c];
       out[c] = acc;  // row chain*32 >= chain was read above before it is overwritten
     }
@@ -25,15 +26,16 @@ TK_FN std::int64_t chain_partials(float* partials, std::int64_t count, std::int6
 }
 
 // All levels above the first: afterwards the first row holds the sums.
-TK_FN void finish_columns(float* partials, std::int64_t count, std::int64_t columns, std::int64_t stride) {
+template <class T>
+TK_FN void finish_columns(T* partials, std::int64_t count, std::int64_t columns, std::int64_t stride) {
   while (count > 1) count = chain_partials(partials, count, columns, stride);
 }
 
 // The whole column rule for one column of single values.
-TK_FN float column_total(const float* values, std::int64_t count, float* partials) {
+template <class T> TK_FN T column_total(const T* values, std::int64_t count, T* partials) {
   std::int64_t chains = 0;
   for (std::int64_t r = 0; r < count; r += kChain, ++chains) {
-    float acc = 0.0f;
+    T acc = 0.0f;
     for (std::int64_t k = r; k < std::min(count, r + kChain); ++k) acc = acc + values[k];
     partials[chains] = acc;
   }

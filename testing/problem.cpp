@@ -145,8 +145,8 @@ Result<std::vector<Problem>> parse_problems(std::string_view line) {
 
 Result<std::vector<Problem>> problems(Use use) {
   std::vector<Problem> all;
-  constexpr std::string_view kWords[] = {"verify ", "verify_gpu ", "verify_lockstep ",
-                                         "bench ",  "bench_gpu ",  "compile "};
+  constexpr std::string_view kWords[] = {"verify ",    "verify_gpu ", "verify_lockstep ", "bench ",
+                                         "bench_gpu ", "compile ",    "accuracy ",        "gradients "};
   const std::string_view wanted = kWords[static_cast<std::size_t>(use)];
   for (const ProblemFile& file : kFiles)
     for (const std::string& line : split(file.text, '\n')) {

@@ -35,8 +35,9 @@ struct Problem {
 
 // The first word of a line: what the problem is for. verify_gpu and bench_gpu are sizes that fill a GPU; compile are
 // those whose kernels stand for the operator where no device is at hand; verify_lockstep are few and small, and
-// together take every path of the device text.
-enum class Use : std::uint8_t { verify, verify_gpu, verify_lockstep, bench, bench_gpu, compile };
+// together take every path of the device text; accuracy are small too, as each operation becomes interval arithmetic;
+// gradients are of backward operators.
+enum class Use : std::uint8_t { verify, verify_gpu, verify_lockstep, bench, bench_gpu, compile, accuracy, gradients };
 
 // The problems of the operators' own files. An unreadable line is a bug of ours and comes back as a status.
 Result<std::vector<Problem>> problems(Use use);

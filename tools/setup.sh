@@ -11,17 +11,17 @@ packages=(
   nlohmann-json3-dev    # JSON
   libsodium-dev         # SHA-256: what the kernel cache and evidence go by; ed25519: signatures
   libboost-context-dev  # fibers: GPU threads on the CPU, in the lockstep machine
+  libmpfi-dev           # intervals (with MPFR and GMP): true errors, and what exp, log, tanh, erf and fma are tested against
 )
 case "${1:-build}" in
   build) ;;
   test) packages+=(
     libgtest-dev          # tests
-    libmpfr-dev           # exact answers to test exp, log, tanh, erf and fma against
     clang-19 lld-19       # kernels for AMD GPUs
     python3 python3-numpy # the independent implementation in testing/acceptance
     python3-jsonschema    # contracts and evidence against their schemas
     binutils) ;;          # nm, for the test of what kernels export
-  lint) packages+=(libgtest-dev libmpfr-dev clang-format-19 clang-tidy-19 git python3) ;;
+  lint) packages+=(libgtest-dev clang-format-19 clang-tidy-19 git python3) ;;
   *) echo "usage: setup.sh [build|test|lint]" >&2; exit 2 ;;
 esac
 missing=()

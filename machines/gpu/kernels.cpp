@@ -76,11 +76,12 @@ Result<Function*> Kernels::get(const device::Launch& launch, std::string_view op
 
   auto artifact = artifact_of(launch, operator_name);
   if (!artifact.ok()) return artifact.status();
-  if (Status s = audited(artifact.value(), target_, label_of(launch, operator_name)); !s.ok()) return s;
+  const std::string label = label_of(launch, operator_name);
+  if (Status s = audited(artifact.value(), target_, label); !s.ok()) return s;
   auto function = context_.function(artifact->manifest.binary_digest, artifact->binary, launch.kernel);
   if (!function.ok()) return function.status();
   functions_.emplace(name, function.value());
-  loaded_.push_back(device::facts_of(artifact.value(), source.label, "nothing forbidden was found"));
+  loaded_.push_back(device::facts_of(artifact.value(), label, "nothing forbidden was found"));
   return function.value();
 }
 

@@ -1,0 +1,46 @@
+// What the analysis machines work on instead of memory: numbers, one per element. Inputs come from the call's operands,
+// or are given as numbers (the forward's exact outputs, say, or data with a direction); outputs stay numbers,
+// unrounded, beside the types that the call would store them in. Nothing of the caller's memory is written.
+#pragma once
+#include <array>
+#include <vector>
+
+#include "contract/call.h"
+#include "machines/reference/memory.h"
+
+namespace tokitai::analysis {
+
+// For each operand its elements in row-major order without padding, or nothing.
+template <class N> using Elements = std::array<std::vector<N>, kMaxOperands>;
+
+// The operand sets of a call: one, or one per tensor of a list. Left empty where inputs are all read from memory.
+template <class N> using Sets = std::vector<Elements<N>>;
+
+template <class N> using Kernel = void (*)(const Call& call, const Sets<N>& given, Sets<N>& made);
+
+// One operand set of a call, as definitions see it.
+template <class N> struct Data {
+  const Operands& views;
+  const Elements<N>* given;  // null: everything is in memory
+  Elements<N>& made;
+
+  Data(const Operands& operands, const Sets<N>& given_sets, Sets<N>& made_sets, std::size_t set)
+      : views(operands), given(set < given_sets.size() ? &given_sets[set] : nullptr), made(made_sets[set]) {}
+
+  const View& view(int operand) const { return views[static_cast<std::size_t>(operand)]; }
+  std::size_t place(int operand, std::int64_t row, std::int64_t col) const {
+    return static_cast<std::size_t>(row * view(operand).cols() + col);
+  }
+  N read(int operand, std::int64_t row, std::int64_t col = 0) const {
+    const auto o = static_cast<std::size_t>(operand);
+    if (given != nullptr && !(*given)[o].empty()) return (*given)[o][place(operand, row, col)];
+    return N::given(reference::read(view(operand), row, col));
+  }
+  void write(int operand, std::int64_t row, std::int64_t col, N number) {
+    auto& elements = made[static_cast<std::size_t>(operand)];
+    if (elements.empty()) elements.resize(static_cast<std::size_t>(view(operand).elements()));
+    elements[place(operand, row, col)] = std::move(number);
+  }
+};
+
+}  // namespace tokitai::analysis

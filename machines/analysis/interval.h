@@ -1,0 +1,74 @@
+// The number type of the exact machine: an interval that encloses the real number (MPFI over MPFR, every operation
+// rounded outward). 320 bits hold any sum of 2^40 binary32 numbers, and any sum of products of f16 or bf16 numbers of
+// moderate range, without rounding; what has to be rounded is off by 2^-320 of itself.
+// Data that is not finite, a divisor that may be zero and the root or logarithm of what may be negative have no
+// real-number answer: the interval is then NaN, and so is all that is made of it.
+#pragma once
+#include <mpfi.h>
+
+#include <utility>
+
+#include "contract/call.h"
+#include "machines/analysis/decision.h"
+
+namespace tokitai::analysis {
+
+class Interval {
+ public:
+  static constexpr mpfr_prec_t kBits = 320;
+
+  Interval() : Interval(0.0f) {}
+  Interval(float constant);  // NOLINT(google-explicit-constructor): constants of a definition
+  Interval(const Interval& other);
+  Interval(Interval&& other) noexcept : value_{*other.value_}, owned_(std::exchange(other.owned_, false)) {}
+  Interval& operator=(const Interval& other);
+  Interval& operator=(Interval&& other) noexcept;
+  ~Interval();
+
+  static Interval given(float datum);
+  static Interval of(double point);
+  // An integer times 2^exponent: a sum that was made exactly.
+  static Interval scaled(__int128 units, int exponent);
+  static Interval rounded_sum(std::int64_t units, Type) { return scaled(units, -24); }
+
+  bool is_real() const;  // finite at both ends
+  mpfr_srcptr lower() const { return &value_->left; }
+  mpfr_srcptr upper() const { return &value_->right; }
+  double width() const;    // rounded up
+  double largest() const;  // of its magnitudes, rounded up
+  bool meets(const Interval& other) const;
+
+  friend Interval operator-(const Interval& a);
+  friend Interval operator+(const Interval& a, const Interval& b);
+  friend Interval operator-(const Interval& a, const Interval& b);
+  friend Interval operator*(const Interval& a, const Interval& b);
+  friend Interval operator/(const Interval& a, const Interval& b);
+  friend Interval fma(const Interval& a, const Interval& b, const Interval& c) { return a * b + c; }
+  friend Interval sqrt(const Interval& a);
+  friend Interval exp(const Interval& a);
+  friend Interval exp_nonpositive(const Interval& a) { return exp(a); }
+  friend Interval log(const Interval& a);
+  friend Interval maximum(const Interval& a, const Interval& b);
+  friend Interval larger(const Interval& a, const Interval& b) { return maximum(a, b); }
+  // The smallest interval around both.
+  friend Interval hull(const Interval& a, const Interval& b);
+
+  friend Decision operator<(const Interval& a, const Interval& b);
+  friend Decision operator>(const Interval& a, const Interval& b) { return b < a; }
+  friend Decision operator==(const Interval& a, const Interval& b);
+  friend Decision operator!=(const Interval& a, const Interval& b) { return !(a == b); }
+  friend Interval select(bool condition, const Interval& yes, const Interval& no) { return condition ? yes : no; }
+  friend Interval select(Decision condition, const Interval& yes, const Interval& no) {
+    return condition.certain ? select(condition.computed, yes, no) : hull(yes, no);
+  }
+
+ private:
+  struct Empty {};
+  explicit Interval(Empty) { mpfi_init2(value_, kBits); }
+  static Interval not_real();
+
+  mpfi_t value_;
+  bool owned_ = true;  // false: moved from
+};
+
+}  // namespace tokitai::analysis

@@ -1,0 +1,29 @@
+#include "machines/analysis/machine.h"
+
+#include <fmt/format.h>
+
+namespace tokitai {
+
+#define TK_FAMILY(family)                                             \
+  namespace family {                                                  \
+  std::span<const NamedKernel<analysis::Kernels>> analysis_kernels(); \
+  }
+#include "families.inc"
+#undef TK_FAMILY
+
+namespace analysis {
+
+Result<Kernels> kernels(const Contract& contract) {
+  const std::span<const NamedKernel<Kernels>> tables[] = {
+#define TK_FAMILY(family) family::analysis_kernels(),
+#include "families.inc"
+#undef TK_FAMILY
+  };
+  for (const auto& table : tables)
+    for (const NamedKernel<Kernels>& entry : table)
+      if (entry.name == contract.name) return entry.run;
+  return Status(Code::internal, fmt::format("{}: no analysis kernel", contract.name));
+}
+
+}  // namespace analysis
+}  // namespace tokitai
