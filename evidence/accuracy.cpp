@@ -139,8 +139,8 @@ Result<OperatorAccuracy> accuracy_of(const Problem& problem, Device& device, con
   Outcome outcome;
   if (Status s = device.run(call, &outcome); !s.ok()) return s;
   if (outcome.skipped) return result;
-  const std::string line = problem.text();
-  for (std::size_t t = 0; t < exact.size(); ++t)
+  for (std::size_t t = 0; t < exact.size(); ++t) {
+    const std::string line = exact.size() == 1 ? problem.text() : fmt::format("tensor {} of {}", t, problem.text());
     for (std::size_t i = 0; i < problem.contract->operands.size(); ++i) {
       if (exact[t][i].empty()) continue;
       OutputAccuracy output = measure(problem.contract->operands[i].name, instance->sets()[t][i], exact[t][i],
@@ -150,6 +150,7 @@ Result<OperatorAccuracy> accuracy_of(const Problem& problem, Device& device, con
       output.data = name_of(problem.family);
       merge(result.by_data, output);
     }
+  }
   return result;
 }
 

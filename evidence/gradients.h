@@ -1,7 +1,7 @@
 // A backward operator is the transpose of its forward's derivative: <w, J v> = <J^T w, v> for every direction v of the
 // forward's inputs and every cotangent w of its outputs. The left side comes from the forward's definition over dual
 // numbers. The right side comes twice: from the backward's definition in exact arithmetic, where both sides are
-// intervals some 2^-250 wide that must meet, which shows that the formula is the gradient; and from what a device
+// narrow intervals that must meet, which shows that the formula is the gradient; and from what a device
 // stored, which must be within the derived bound, rounding of the forward's saved outputs included.
 #pragma once
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace tokitai::evidence {
 struct GradientResult {
   std::string name;  // of the backward operator
   std::int64_t problems = 0, directions = 0;
-  std::int64_t failed = 0;    // directions in which the two sides differ by more than their intervals or bounds
-  std::string first_failure;  // in words, with the problem's line
-  double widest = 0;  // largest width of the two intervals' hull, of the sum of |gradient * v|: how well it is shown
+  std::int64_t failed = 0;     // directions in which the two sides differ by more than their intervals or bounds
+  std::string first_failure;   // in words, with the problem's line
+  double widest = 0;           // largest width of the hull of the two intervals, of the sum of |gradient * v|
   double worst_deviation = 0;  // largest distance of the device's side from the exact one, of the same sum
   double worst_bound = 0;      // largest derived bound of it
   double tightest = 0;         // largest ratio of distance to bound: at most 1

@@ -31,10 +31,10 @@ template <class N> struct Data {
   std::size_t place(int operand, std::int64_t row, std::int64_t col) const {
     return static_cast<std::size_t>(row * view(operand).cols() + col);
   }
+  bool in_memory(int operand) const { return given == nullptr || (*given)[static_cast<std::size_t>(operand)].empty(); }
   N read(int operand, std::int64_t row, std::int64_t col = 0) const {
-    const auto o = static_cast<std::size_t>(operand);
-    if (given != nullptr && !(*given)[o].empty()) return (*given)[o][place(operand, row, col)];
-    return N::given(reference::read(view(operand), row, col));
+    if (in_memory(operand)) return N::given(reference::read(view(operand), row, col));
+    return (*given)[static_cast<std::size_t>(operand)][place(operand, row, col)];
   }
   void write(int operand, std::int64_t row, std::int64_t col, N number) {
     auto& elements = made[static_cast<std::size_t>(operand)];

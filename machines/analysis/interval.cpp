@@ -3,6 +3,15 @@
 #include <cmath>
 
 namespace tokitai::analysis {
+namespace {
+
+// MPFR keeps constants for exp and log, for each thread its own; they are given back when the thread ends.
+struct KeptConstants {
+  ~KeptConstants() { mpfr_free_cache(); }
+};
+void keep_constants() { static thread_local const KeptConstants constants{}; }
+
+}  // namespace
 
 Interval::Interval(float constant) : Interval(Empty{}) { mpfi_set_d(value_, static_cast<double>(constant)); }
 Interval::Interval(const Interval& other) : Interval(Empty{}) { mpfi_set(value_, other.value_); }
@@ -86,12 +95,14 @@ Interval sqrt(const Interval& a) {
   return result;
 }
 Interval exp(const Interval& a) {
+  keep_constants();
   Interval result(Interval::Empty{});
   mpfi_exp(result.value_, a.value_);
   return result;
 }
 Interval log(const Interval& a) {
   if (!a.is_real() || mpfr_sgn(a.lower()) <= 0) return Interval::not_real();
+  keep_constants();
   Interval result(Interval::Empty{});
   mpfi_log(result.value_, a.value_);
   return result;

@@ -32,8 +32,7 @@ template <class N, class D> struct SegmentMachine : D::Names {
       }
   }
   N summed(int dy, const std::vector<std::int64_t>& rows, std::int64_t col, Type stored) const {
-    const bool in_memory = data.given == nullptr || (*data.given)[static_cast<std::size_t>(dy)].empty();
-    if (data.view(dy).type == Type::f16 && in_memory) {
+    if (data.view(dy).type == Type::f16 && data.in_memory(dy)) {
       ExactSum exact;
       for (std::int64_t r : rows) exact.add(reference::read(data.view(dy), r, col));
       return exact.is_finite() ? N::rounded_sum(exact.finite, stored) : N::given(exact.special);

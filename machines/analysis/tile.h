@@ -2,7 +2,9 @@
 // f16 the exact machine adds integers instead: a product of two f16 is a multiple of 2^-48 below 2^32, so 128 bits hold
 // 2^47 of them.
 #pragma once
+#include <cmath>
 #include <optional>
+#include <type_traits>
 
 #include "machines/analysis/elements.h"
 #include "machines/analysis/interval.h"
@@ -45,8 +47,8 @@ template <class N, class D> struct TileMachine : D::Names {
 
   // The sum of products in units of 2^-48, or nothing where an element is not a finite f16 in memory.
   std::optional<__int128> exact_sum(Factor a, Factor b, std::int64_t i, std::int64_t j, std::int64_t inner) const {
-    if (data.given != nullptr || data.view(a.operand).type != Type::f16 || data.view(b.operand).type != Type::f16)
-      return {};
+    for (const Factor factor : {a, b})
+      if (!data.in_memory(factor.operand) || data.view(factor.operand).type != Type::f16) return {};
     __int128 sum = 0;
     for (std::int64_t k = 0; k < inner; ++k) {
       const float x = reference::read(data.view(a.operand), a.row(i, k), a.col(i, k));

@@ -10,7 +10,7 @@ import oracle
 from harness import CommandTest
 from refusal import valid_problem
 
-SUBCOMMANDS = ("ops", "devices", "run", "verify", "bench", "compile", "cache", "audit", "key")
+SUBCOMMANDS = ("ops", "devices", "run", "verify", "accuracy", "gradients", "audit", "key", "bench", "compile", "cache")
 OPERATOR_NAME = re.compile(r"(adamw|layernorm|softmax|cross_entropy|embedding|gemm)\.\w+")
 
 
@@ -77,6 +77,40 @@ class Listings(CommandTest):
     def test_verify_for_a_person(self):
         shown = self.succeed("verify", "--device", "cpu", "--quick", "--op", "softmax.backward")
         self.assertIn("softmax.backward", shown)
+
+    def test_accuracy_measures_and_exceeds_no_bound(self):
+        document = self.succeed_json("accuracy", "--json", "-", "--problem",
+                                     "softmax.forward rows=3 cols=50 type=f16 data=normal,special")
+        (one,) = document["operators"]
+        (y,) = one["by_output"]
+        self.assertEqual((y["operand"], y["type"], y["exceeded"]), ("y", "f16", 0))
+        self.assertEqual(y["outputs"] + y["not_real"], 2 * 3 * 50)
+        self.assertEqual(sum(y["histogram"]), y["outputs"])
+        self.assertGreater(y["worst_ulp"], 0.3)
+        self.assertLessEqual(y["worst_ulp"], y["worst_bound_ulp"])
+        self.assertLessEqual(y["worst_bound_ulp"], 0.51)
+        self.assertEqual({entry["data"] for entry in one["by_data"]}, {"normal", "special"})
+
+    def test_accuracy_that_measured_nothing_is_no_success(self):
+        result = self.command("accuracy", "--problem", "gemm.forward m=1 n=1 k=9 type=f16 data=huge")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("nothing was checked", result.stderr)
+
+    def test_gradients_are_gradients(self):
+        document = self.succeed_json("gradients", "--json", "-", "--directions", "3", "--problem",
+                                     "layernorm.backward rows=2 cols=9 type=f32")
+        (one,) = document["operators"]
+        self.assertEqual((one["operator"], one["directions"], one["failed"]), ("layernorm.backward", 3, 0))
+        self.assertLess(one["widest_interval"], 1e-60)
+        self.assertGreater(one["worst_deviation"], 0)
+        self.assertLessEqual(one["largest_ratio"], 1)
+
+    def test_gradients_of_what_has_none(self):
+        for arguments, named in ((["--problem", "softmax.forward rows=2 cols=3"], "softmax.forward"),
+                                 (["--op", "adamw.step"], "adamw.step"), (["--directions", "0"], "--directions")):
+            result = self.command("gradients", *arguments)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(named, result.stderr)
 
     def test_help_of_every_subcommand(self):
         self.succeed("--help")
