@@ -12,6 +12,7 @@
 #include "machines/gpu/machine.h"
 #include "machines/gpu/tests/fake_driver.h"
 #include "testing/instance.h"
+#include "tokitai/report.h"
 #include "tokitai/tokitai.h"
 
 namespace tokitai::gpu {
@@ -96,10 +97,13 @@ class GpuMachineTest : public ::testing::Test {
   }
   // Runs and keeps the call for the kernels, which may do their work later.
   Status run(Device& device, const Call& call, Outcome* outcome = nullptr) {
-    call_ = call;
-    planned = &call_;
+    keep(call);
     Call again = call;
     return device.run(again, outcome);
+  }
+  void keep(const Call& call) {
+    call_ = call;
+    planned = &call_;
   }
   // The same operands in the device's memory.
   static Call moved(Device& device, const Call& call, std::vector<Buffer>& buffers) {
@@ -306,6 +310,29 @@ TEST_F(GpuMachineTest, MemoryOfAnotherDeviceIsRefused) {
   EXPECT_NE(status.message().find("x lies in the memory of cuda:1; the call runs on cuda:0"), std::string::npos)
       << status.message();
   EXPECT_EQ(device.copy_out(&buffers, buffers[0].data(), 8).code(), Code::invalid);
+}
+
+TEST_F(GpuMachineTest, AReportReadsTheDevicesMemoryAndNamesTheKernels) {
+  const Instance instance = made("softmax.forward rows=20 cols=100 type=f16 pad=3");
+  Device device = gpu(), other = gpu(1);
+  std::vector<Buffer> buffers;
+  const Call there = moved(device, instance.call(), buffers);
+  EXPECT_TRUE(device.holds(there.operands[0].data).value());
+  EXPECT_FALSE(device.holds(instance.call().operands[0].data).value());
+  EXPECT_EQ(other.holds(there.operands[0].data).status().code(), Code::invalid);
+  EXPECT_TRUE(device.kernels().empty());
+  for (const Call& call : {there, instance.call()}) {
+    keep(call);
+    const auto report = run_with_report(device, call);
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_TRUE(report->equal()) << report->first_difference;
+    EXPECT_EQ(report->compared, 2000);
+    ASSERT_EQ(report->kernels.size(), 1u);
+    EXPECT_EQ(report->kernels[0].label.find("softmax.forward "), 0u);
+    EXPECT_EQ(report->kernels[0].audit, "nothing forbidden was found");
+    EXPECT_EQ(report->kernels[0].artifact_digest.size(), 64u);
+  }
+  EXPECT_EQ(run_with_report(other, there).status().code(), Code::invalid);
 }
 
 TEST_F(GpuMachineTest, AnOperandPastTheEndOfItsMemoryIsRefused) {
