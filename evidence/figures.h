@@ -24,6 +24,8 @@ struct SpeedFigures {
 
   double gb_per_s() const { return static_cast<double>(bytes) / seconds / 1e9; }
   double gflop_per_s() const { return static_cast<double>(flops) / seconds / 1e9; }
+  // So many operations for each byte that memory cannot be what limits it: matrix products.
+  bool compute_bound() const { return static_cast<double>(flops) > 50 * static_cast<double>(bytes); }
   double percent_of_copy() const { return 100 * gb_per_s() / copy_gb_per_s; }
 };
 

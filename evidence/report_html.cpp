@@ -41,7 +41,7 @@ void summary(Page& page, const Predicate& p) {
   page.add(
       "<table class=\"cards\"><thead><tr><th>operator</th><th class=\"n\">problems</th>"
       "<th class=\"n\">outputs compared</th><th class=\"n\">differing</th>{}{}<th>contract</th></tr></thead><tbody>\n",
-      errors ? "<th class=\"n\">worst error, ulp</th>" : "", speeds ? "<th class=\"n\">% of copy</th>" : "");
+      errors ? "<th class=\"n\">worst error, ulp</th>" : "", speeds ? "<th class=\"n\">speed</th>" : "");
   const auto cell = [&](std::string_view name, const std::string& value) {
     page.add("<td class=\"n\" data-name=\"{}\">{}</td>", name, value);
   };
@@ -53,7 +53,7 @@ void summary(Page& page, const Predicate& p) {
     cell("differing",
          fmt::format("<span class=\"{}\">{}</span>", good ? "good" : "bad", grouped(one.result.mismatches)));
     if (errors) cell("worst error, ulp", one.error ? fmt::format("{:.4g}", one.error->worst_ulp) : "-");
-    if (speeds) cell("% of copy", one.speed ? fmt::format("{:.0f}", one.speed->percent_of_copy()) : "-");
+    if (speeds) cell("speed", one.speed ? speed_cell(*one.speed) : "-");
     page.add("<td data-name=\"contract\"><code>{}</code></td></tr>\n", short_digest(one.contract_digest));
   }
   page.add("</tbody></table>\n");

@@ -36,10 +36,17 @@ std::string error_sentence(const ErrorFigures& f) {
 }
 
 std::string speed_sentence(const SpeedFigures& f) {
-  std::string text = fmt::format("{}: {:.3g} ms, {:.1f} GB/s, {:.0f} % of the copy bandwidth of the same run",
-                                 f.problem, 1e3 * f.seconds, f.gb_per_s(), f.percent_of_copy());
+  std::string text = fmt::format("{}: {:.3g} ms", f.problem, 1e3 * f.seconds);
+  if (!f.compute_bound())
+    text +=
+        fmt::format(", {:.1f} GB/s, {:.0f} % of the copy bandwidth of the same run", f.gb_per_s(), f.percent_of_copy());
   if (f.flops > 0) text += fmt::format(", {:.1f} GFLOP/s", f.gflop_per_s());
   return text + fmt::format(" (median of {}).", f.repetitions);
+}
+
+std::string speed_cell(const SpeedFigures& f) {
+  return f.compute_bound() ? fmt::format("{:.1f} GFLOP/s", f.gflop_per_s())
+                           : fmt::format("{:.0f} % of copy", f.percent_of_copy());
 }
 
 std::string report_markdown(const Predicate& p) {
@@ -47,14 +54,13 @@ std::string report_markdown(const Predicate& p) {
   std::string out = fmt::format("# Tokitai evidence: {}\n\n{}\n\n", p.device, verdict(p));
   out += fmt::format("{} ({}), compared with the {} machine. {} problems, {} runs. Made {} by tokitai {}.\n\n",
                      p.device, p.description, p.against, grouped(all.problems), grouped(all.runs), p.made, p.tokitai);
-  out += "| operator | problems | outputs compared | differing | worst error, ulp | % of copy | contract |\n";
+  out += "| operator | problems | outputs compared | differing | worst error, ulp | speed | contract |\n";
   out += "|---|--:|--:|--:|--:|--:|---|\n";
   for (const OperatorEvidence& one : p.operators)
     out += fmt::format("| {} | {} | {} | {} | {} | {} | `{}` |\n", one.result.name, grouped(one.result.problems),
                        grouped(one.result.compared), grouped(one.result.mismatches),
                        one.error ? fmt::format("{:.4g}", one.error->worst_ulp) : "-",
-                       one.speed ? fmt::format("{:.0f}", one.speed->percent_of_copy()) : "-",
-                       short_digest(one.contract_digest));
+                       one.speed ? speed_cell(*one.speed) : "-", short_digest(one.contract_digest));
   for (const OperatorEvidence& one : p.operators) {
     out += fmt::format("\n## {}\n\n{}\n\n", one.result.name, one.summary);
     out += fmt::format("Claims:\n\n- {}\n\nDoes not claim:\n\n- {}\n\n", fmt::join(one.claims, "\n- "),

@@ -14,5 +14,7 @@ std::string verdict(const Predicate& predicate);  // one sentence
 OperatorResult total(const Predicate& predicate);
 std::string error_sentence(const ErrorFigures& figures);
 std::string speed_sentence(const SpeedFigures& figures);
+// For a table: the share of the copy bandwidth, or operations per second where arithmetic is the limit.
+std::string speed_cell(const SpeedFigures& figures);
 
 }  // namespace tokitai::evidence

@@ -113,9 +113,10 @@ std::string Report::html() const {
     page.add(
         "<tr><td>{}</td><td data-name=\"type\">{}</td><td data-name=\"shape\">{}</td>"
         "<td data-name=\"read\"><code>{}</code></td><td data-name=\"written\"><code>{}</code></td>"
-        "<td class=\"n\" data-name=\"differing\">{} of {}</td></tr>\n",
+        "<td class=\"n\" data-name=\"differing\">{}</td></tr>\n",
         escaped(o.name), escaped(o.type), escaped(o.shape), o.read.empty() ? "-" : short_digest(o.read),
-        o.written.empty() ? "-" : short_digest(o.written), grouped(o.differing), grouped(o.compared));
+        o.written.empty() ? "-" : short_digest(o.written),
+        o.written.empty() ? "-" : fmt::format("{} of {}", grouped(o.differing), grouped(o.compared)));
   page.add("</tbody></table>\n<h2>Where it comes from</h2>\n");
   const BuildFacts build = build_facts();
   const MachineFacts machine = machine_facts();

@@ -88,6 +88,14 @@ TEST(Report, DrawsOnlyWhatWasMeasured) {
   EXPECT_TRUE(has(report_markdown(predicate), "| 0.503 |"));
 }
 
+TEST(Report, GivesASpeedInTheUnitOfItsLimit) {
+  SpeedFigures speed = speed_figures();
+  EXPECT_EQ(speed_cell(speed), "50 % of copy");
+  speed.flops = 400000000;  // a hundred for each byte
+  EXPECT_EQ(speed_cell(speed), "400.0 GFLOP/s");
+  EXPECT_FALSE(has(speed_sentence(speed), "copy"));
+}
+
 TEST(Drawing, HasABarForEveryFilledBin) {
   const std::string svg = error_histogram(error_figures());
   EXPECT_EQ(unbalanced(svg), "");
