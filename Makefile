@@ -14,7 +14,7 @@ build:  ## install what is missing, build the library and the command build/rele
 
 demo: build  ## find the devices and verify every operator on each, bit for bit
 	@$(RELEASE)/tokitai devices
-	@$(RELEASE)/tokitai verify --device cpu
+	@$(RELEASE)/tokitai verify --device all
 
 $(RELEASE)/tests:
 	@bash tools/setup.sh test

@@ -93,60 +93,105 @@ Result<std::vector<evidence::Variant>> chosen_variants(const Arguments& a) {
   return std::vector<evidence::Variant>{{a.device, std::move(device).value()}};
 }
 
-void print(const Arguments& a, const VerifyResult& result) {
-  const bool checked = result.summary.checks.accesses > 0;
+struct Verified {
+  std::string device, against;
+  VerifyResult result;
+  bool good() const { return result.summary.failed == 0 && result.summary.mismatches == 0; }
+};
+
+void print(const std::vector<Verified>& all) {
+  const bool several = all.size() > 1;
+  bool checked = false;
+  for (const Verified& one : all) checked |= one.result.summary.checks.accesses > 0;
   std::vector<std::string> columns{"operator", "problems", "runs", "outputs compared", "differing"};
+  if (several) columns.insert(columns.begin(), "device");
   if (checked) columns.insert(columns.end(), {"accesses checked", "findings"});
   columns.emplace_back("result");
   Table table(columns);
-  const auto add = [&](const OperatorResult& r) {
+  const auto add = [&](const std::string& device, const OperatorResult& r) {
     std::vector<std::string> row{r.name, fmt::format("{}", r.problems), fmt::format("{}", r.runs),
                                  fmt::format("{}", r.compared), fmt::format("{}", r.mismatches)};
+    if (several) row.insert(row.begin(), device);
     if (checked) row.insert(row.end(), {fmt::format("{}", r.checks.accesses), fmt::format("{}", r.checks.findings)});
     row.emplace_back(r.failed == 0 ? "equal" : r.checks.findings > 0 ? "FOUND" : "DIFFERS");
     table.add(row);
   };
-  for (const OperatorResult& one : result.operators) add(one);
-  add(result.summary);
-  fmt::print("{} against the {} machine, bit for bit\n\n{}\n", a.device, against(a), table.text());
-  fmt::print("each problem was run {} ways:\n", result.variants.size());
-  for (const std::string& variant : result.variants) fmt::print("  {}\n", variant);
-  for (const OperatorResult& one : result.operators)
-    if (!one.first_failure.empty()) fmt::print("\nfirst failure of {}:\n  {}\n", one.name, one.first_failure);
+  for (const Verified& one : all) {
+    for (const OperatorResult& r : one.result.operators) add(one.device, r);
+    add(one.device, one.result.summary);
+    fmt::print("{} against the {} machine, bit for bit\n", one.device, one.against);
+  }
+  fmt::print("\n{}\n", table.text());
+  for (const Verified& one : all) {
+    fmt::print("{}each problem was run {} ways:\n", several ? one.device + ": " : "", one.result.variants.size());
+    for (const std::string& variant : one.result.variants) fmt::print("  {}\n", variant);
+    for (const OperatorResult& r : one.result.operators)
+      if (!r.first_failure.empty())
+        fmt::print("\nfirst failure of {} on {}:\n  {}\n", r.name, one.device, r.first_failure);
+  }
 }
 
-Status run(const Arguments& a, int& exit_code) {
-  if (!a.json.empty() && a.json != "-")
-    if (auto there = destination(a.json); !there.ok()) return there.status();
-  auto writer = a.report.prepare(a.device);
-  if (!writer.ok()) return writer.status();
+// The devices here that compute at speed: the processor and every GPU that has a driver and a compiler.
+std::vector<std::string> devices_here() {
+  std::vector<std::string> names{"cpu"};
+  for (const char* vendor : {"cuda", "amd"}) {
+    const auto driver = gpu::driver_of(vendor);
+    if (!driver.ok()) continue;
+    for (int index = 0; index < driver.value()->count(); ++index)
+      if (std::string name = fmt::format("{}:{}", vendor, index); open(name).ok()) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+Result<Verified> verify_one(const Arguments& a, ReportWriter& writer, ProgressLine& progress) {
   auto problems = chosen_problems(a);
   if (!problems.ok()) return problems.status();
   auto variants = chosen_variants(a);
   if (!variants.ok()) return variants.status();
-  ProgressLine progress;
   // Where kernels are compiled when they run, compiling takes longer than running: all cores do it first. A kernel that
   // does not compile fails again with its problem; without a compiler nothing can be verified.
   const Status compiled = evidence::compile_ahead(
       problems.value(), variants.value(),
       [&](std::size_t done, std::size_t all) { progress.say(fmt::format("{} of {} kernels", done, all)); });
   if (compiled.code() == Code::unavailable) return compiled;
-  const VerifyResult result = evidence::verify(
-      problems.value(), variants.value(),
-      [&](const Problem& problem, std::size_t done, std::size_t all) {
-        progress.say(fmt::format("{} of {}  {}", done + 1, all, problem.text()));
-      },
-      against(a), a.report.wanted() ? evidence::Digests::taken : evidence::Digests::none);
-  Status reported;
-  if (a.report.wanted()) reported = writer->write(result, variants.value(), against(a), progress);
+  Verified verified{a.device, std::string(against(a)),
+                    evidence::verify(
+                        problems.value(), variants.value(),
+                        [&](const Problem& problem, std::size_t done, std::size_t all) {
+                          progress.say(fmt::format("{}: {} of {}  {}", a.device, done + 1, all, problem.text()));
+                        },
+                        against(a), a.report.wanted() ? evidence::Digests::taken : evidence::Digests::none)};
+  if (a.report.wanted())
+    if (Status s = writer.write(verified.result, variants.value(), against(a), progress); !s.ok()) return s;
+  return verified;
+}
+
+Status run(Arguments a, int& exit_code) {
+  if (!a.json.empty() && a.json != "-")
+    if (auto there = destination(a.json); !there.ok()) return there.status();
+  const bool all = a.device == "all";
+  if (all && a.report.wanted()) return Status::invalid("--report goes with one device, not with all");
+  auto writer = a.report.prepare(a.device);
+  if (!writer.ok()) return writer.status();
+  std::vector<Verified> verified;
+  Json documents = Json::array();
+  ProgressLine progress;
+  for (const std::string& device : all ? devices_here() : std::vector{a.device}) {
+    a.device = device;
+    auto one = verify_one(a, writer.value(), progress);
+    if (!one.ok()) return one.status();
+    documents.push_back(to_json(a, one->result));
+    verified.push_back(std::move(one).value());
+  }
   progress.say("");
-  if (a.json != "-") print(a, result);
+  if (a.json != "-") print(verified);
   if (!a.json.empty())
-    if (Status s = write_text(a.json, dumped(to_json(a, result))); !s.ok()) return s;
-  if (!reported.ok()) return reported;
+    if (Status s = write_text(a.json, dumped(all ? Json{{"devices", documents}} : documents[0])); !s.ok()) return s;
   if (a.report.wanted() && a.json != "-") fmt::print("\nwrote {}\n", writer->files_text());
-  if (result.summary.compared == 0) return {Code::check_failed, "nothing was compared"};
-  exit_code = result.summary.failed == 0 && result.summary.mismatches == 0 ? 0 : 1;
+  for (const Verified& one : verified) {
+    if (one.result.summary.compared == 0) return {Code::check_failed, "nothing was compared"};
+    if (!one.good()) exit_code = 1;
+  }
   return {};
 }
 
@@ -155,7 +200,8 @@ Status run(const Arguments& a, int& exit_code) {
 void add_verify(CLI::App& app, int& exit_code) {
   auto a = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("verify", "compare a device with the reference machine, bit for bit");
-  command->add_option("--device", a->device, "the device to verify")->capture_default_str();
+  command->add_option("--device", a->device, "the device to verify, or all: the processor and every GPU here")
+      ->capture_default_str();
   a->problems.add_to(*command);
   command->add_option("--isa", a->isas, "instruction sets of the cpu device (all that run here)")->delimiter(',');
   command->add_option("--threads", a->threads, "thread counts of the cpu device")

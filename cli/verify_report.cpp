@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "bench/figures.h"
 #include "cli/output_files.h"
+#include "evidence/accuracy.h"
 #include "evidence/bundle.h"
 
 namespace tokitai::cli {
@@ -14,16 +16,14 @@ void ReportChoice::add_to(CLI::App& command) {
   command.add_option("--report", folder, "write evidence.json, report.md and report.html to this folder")
       ->type_name("DIR");
   command.add_option("--sign", key, "sign evidence.json with this private key (see tokitai key)")->type_name("FILE");
-  command.add_flag("--figures", figures, "also time one problem of each operator, for the report: some seconds");
+  command.add_flag("!--no-figures", figures, "leave true errors and speeds out of the report: saves half a minute");
 }
 
 Result<ReportWriter> ReportChoice::prepare(std::string_view device) const {
   if (!wanted()) {
-    if (!key.empty() || figures) return Status::invalid("--sign and --figures go with --report DIR");
+    if (!key.empty() || !figures) return Status::invalid("--sign and --no-figures go with --report DIR");
     return ReportWriter({}, {}, false);
   }
-  if (figures && device.starts_with("lockstep"))
-    return Status::invalid("--figures: lockstep checks what a GPU would do, on the CPU; its times say nothing");
   std::optional<evidence::PrivateKey> signer;
   if (!key.empty()) {
     auto read = evidence::read_private_key(key);
@@ -35,14 +35,58 @@ Result<ReportWriter> ReportChoice::prepare(std::string_view device) const {
   if (error) return Status::invalid(fmt::format("cannot make the folder {}: {}", folder, error.message()));
   if (auto there = destination((std::filesystem::path(folder) / "evidence.json").string()); !there.ok())
     return there.status();
-  return ReportWriter(folder, std::move(signer), figures);
+  // Lockstep checks what a GPU would do, on the CPU: its times say nothing, and its bits are the cpu device's.
+  return ReportWriter(folder, std::move(signer), figures && !device.starts_with("lockstep"));
 }
+
+namespace {
+
+evidence::ErrorFigures figures_of(const evidence::OperatorAccuracy& a) {
+  // One edge more than bins: the first bin is exactly 0, and the last one ends with the worst error.
+  std::vector<double> edges{0.0};
+  edges.insert(edges.end(), evidence::kUlpEdges.begin(), evidence::kUlpEdges.end());
+  edges.push_back(std::max(a.worst_ulp, evidence::kUlpEdges.back()));
+  return {a.name,
+          a.outputs,
+          a.exceeded,
+          a.worst_ulp,
+          a.worst_bound_ulp,
+          a.tightest,
+          edges,
+          {a.histogram.begin(), a.histogram.end()}};
+}
+
+// True errors of the operators that were verified, on the device itself.
+Result<std::vector<evidence::ErrorFigures>> error_figures(const std::vector<std::string>& operators,
+                                                          evidence::Variant& variant, ProgressLine& progress) {
+  auto problems = testing::problems(testing::Use::accuracy);
+  if (!problems.ok()) return problems.status();
+  std::erase_if(problems.value(), [&](const testing::Problem& problem) {
+    return std::find(operators.begin(), operators.end(), problem.contract->name) == operators.end();
+  });
+  std::vector<evidence::Variant> one{variant};
+  const Status compiled = evidence::compile_ahead(problems.value(), one, [&](std::size_t done, std::size_t all) {
+    progress.say(fmt::format("{} of {} kernels", done, all));
+  });
+  if (!compiled.ok()) return compiled;
+  auto measured = evidence::accuracy(
+      problems.value(), variant.device, [&](const testing::Problem& problem, std::size_t done, std::size_t all) {
+        progress.say(fmt::format("true errors: {} of {}  {}", done, all, problem.text()));
+      });
+  if (!measured.ok()) return measured.status();
+  std::vector<evidence::ErrorFigures> figures;
+  for (const evidence::OperatorAccuracy& one_operator : measured.value()) figures.push_back(figures_of(one_operator));
+  return figures;
+}
+
+}  // namespace
 
 Status ReportWriter::write(const evidence::VerifyResult& result, std::vector<evidence::Variant>& variants,
                            std::string_view against, ProgressLine& progress) {
   std::vector<KernelFacts> kernels;
   for (const evidence::Variant& variant : variants)
     for (const KernelFacts& kernel : variant.device.kernels()) kernels.push_back(kernel);
+  std::vector<evidence::ErrorFigures> errors;
   std::vector<evidence::SpeedFigures> speeds;
   if (figures_) {
     std::vector<std::string> names;
@@ -52,9 +96,12 @@ Status ReportWriter::write(const evidence::VerifyResult& result, std::vector<evi
     auto measured = bench::speed_figures(names, device.value(), [&](const std::string& what) { progress.say(what); });
     if (!measured.ok()) return measured.status();
     speeds = std::move(measured).value();
+    auto found = error_figures(names, variants.front(), progress);
+    if (!found.ok()) return found.status();
+    errors = std::move(found).value();
   }
   const evidence::Predicate predicate =
-      evidence::make_predicate(result, variants.front().device, against, kernels, {}, speeds);
+      evidence::make_predicate(result, variants.front().device, against, kernels, errors, speeds);
   std::vector<OutputFile> files;
   for (const evidence::ReportFile& file : evidence::bundle(predicate, key_ ? &*key_ : nullptr)) {
     auto path = destination((std::filesystem::path(folder_) / file.name).string());

@@ -27,7 +27,7 @@ class ReportWriter {
 
 struct ReportChoice {
   std::string folder, key;
-  bool figures = false;
+  bool figures = true;
 
   void add_to(CLI::App& command);
   bool wanted() const { return !folder.empty(); }

@@ -37,7 +37,12 @@ std::string row_workspace_formula(int kept, int column_sums);
 inline constexpr Promise kFormulaPromise{
     Guarantee::reproducible,
     "every output is what the formula gives, operation by operation in the canonical orders, rounded once to its type"};
-inline constexpr std::string_view kNoErrorBound = "No bound on the distance from the real-number result is stated.";
+inline constexpr Promise kBoundPromise{
+    Guarantee::bounded,
+    "where the formula has a real-number result and nothing overflows, every output is within a bound of it that a "
+    "running error analysis of the formula derives from the data; it is never exceeded (tokitai accuracy)"};
+inline constexpr std::string_view kBoundOfData =
+    "The error bound belongs to the data at hand: where terms cancel it is large, and no formula over all data is given.";
 
 inline constexpr Limit kColsLimit{"cols", std::int64_t{1} << 24};  // so that n is exact in binary32
 

@@ -124,6 +124,37 @@ std::int64_t AccuracyFigures::above(double edge) const {
   return count;
 }
 
+struct CallAccuracy::Known {
+  analysis::Sets<Interval> exact;
+  analysis::Sets<Bound> bound;
+  analysis::Sets<Terms> terms;
+};
+
+CallAccuracy::CallAccuracy(const Call& call, const analysis::Kernels& kernels)
+    : known_(new Known{analysis::run(kernels.exact, call), analysis::run(kernels.bound, call),
+                       analysis::run(kernels.terms, call)}) {}
+
+std::vector<OutputAccuracy> CallAccuracy::of(const Call& call, const std::string& label) const {
+  std::vector<OutputAccuracy> outputs;
+  for (std::size_t t = 0; t < known_->exact.size(); ++t) {
+    const std::string line = known_->exact.size() == 1 ? label : fmt::format("tensor {} of {}", t, label);
+    const Operands& set = call.contract->list ? call.list[t] : call.operands;
+    for (std::size_t i = 0; i < call.contract->operands.size(); ++i)
+      if (!known_->exact[t][i].empty())
+        outputs.push_back(measure(call.contract->operands[i].name, set[i], known_->exact[t][i], known_->bound[t][i],
+                                  known_->terms[t][i], line));
+  }
+  return outputs;
+}
+
+void CallAccuracy::Forget::operator()(Known* known) const { delete known; }
+
+AccuracyFigures together(const std::vector<OutputAccuracy>& outputs) {
+  AccuracyFigures all;
+  for (const OutputAccuracy& output : outputs) merge(all, output);
+  return all;
+}
+
 Result<OperatorAccuracy> accuracy_of(const Problem& problem, Device& device, const analysis::Kernels& kernels) {
   OperatorAccuracy result;
   result.name = problem.contract->name;
@@ -132,24 +163,15 @@ Result<OperatorAccuracy> accuracy_of(const Problem& problem, Device& device, con
   if (!instance.ok()) return instance.status();
   Call call = instance->call();
   if (Status s = check(call); !s.ok()) return s;
-  // Before the device: it may write over its inputs.
-  const auto exact = analysis::run(kernels.exact, call);
-  const auto bound = analysis::run(kernels.bound, call);
-  const auto terms = analysis::run(kernels.terms, call);
+  const CallAccuracy accuracy(call, kernels);
   Outcome outcome;
   if (Status s = device.run(call, &outcome); !s.ok()) return s;
   if (outcome.skipped) return result;
-  for (std::size_t t = 0; t < exact.size(); ++t) {
-    const std::string line = exact.size() == 1 ? problem.text() : fmt::format("tensor {} of {}", t, problem.text());
-    for (std::size_t i = 0; i < problem.contract->operands.size(); ++i) {
-      if (exact[t][i].empty()) continue;
-      OutputAccuracy output = measure(problem.contract->operands[i].name, instance->sets()[t][i], exact[t][i],
-                                      bound[t][i], terms[t][i], line);
-      merge(static_cast<AccuracyFigures&>(result), output);
-      merge(result.by_output, output);
-      output.data = name_of(problem.family);
-      merge(result.by_data, output);
-    }
+  for (OutputAccuracy& output : accuracy.of(call, problem.text())) {
+    merge(static_cast<AccuracyFigures&>(result), output);
+    merge(result.by_output, output);
+    output.data = name_of(problem.family);
+    merge(result.by_data, output);
   }
   return result;
 }

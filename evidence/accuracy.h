@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,23 @@ struct OperatorAccuracy : AccuracyFigures {  // over all its outputs
   std::vector<OutputAccuracy> by_output;  // over all data
   std::vector<OutputAccuracy> by_data;    // each family apart
 };
+
+// One call, checked and not yet run: the analysis machines look at it first, because it may write over its inputs.
+class CallAccuracy {
+ public:
+  CallAccuracy(const Call& call, const analysis::Kernels& kernels);
+  // After it was run: each output operand of each tensor.
+  std::vector<OutputAccuracy> of(const Call& call, const std::string& label) const;
+
+ private:
+  struct Known;
+  struct Forget {
+    void operator()(Known* known) const;
+  };
+  std::unique_ptr<Known, Forget> known_;
+};
+
+AccuracyFigures together(const std::vector<OutputAccuracy>& outputs);
 
 // Called before each problem, from several threads: the problem, how many are done, how many there are.
 using AccuracyProgress = std::function<void(const testing::Problem&, std::size_t, std::size_t)>;

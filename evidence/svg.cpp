@@ -57,10 +57,11 @@ std::string power_of_ten(double exponent) {
 }  // namespace
 
 std::string error_histogram(const ErrorFigures& f) {
-  if (f.bins.empty() || f.bin_edges.size() != f.bins.size() + 1 || f.bin_edges.back() <= f.bin_edges.front()) return {};
+  if (f.bins.empty() || f.bin_edges.size() != f.bins.size() + 1) return {};
   Drawing d(fmt::format("{}: outputs by their error in units in the last place", f.name));
   const double tallest = static_cast<double>(*std::max_element(f.bins.begin(), f.bins.end()));
-  const Axis x{f.bin_edges.front(), f.bin_edges.back(), kLeft, kWidth - kRight};
+  // Bins are equally wide whatever they hold: most errors lie below one unit, and the few others matter.
+  const Axis x{0, static_cast<double>(f.bins.size()), kLeft, kWidth - kRight};
   const Axis y{0, std::max(1.0, std::ceil(std::log10(1 + tallest))), kHeight - kBottom, kTop};
   const int step = y.most > 5 ? 2 : 1;
   for (int decade = 0; decade <= static_cast<int>(y.most); decade += step) {
@@ -69,18 +70,16 @@ std::string error_histogram(const ErrorFigures& f) {
   }
   for (std::size_t i = 0; i < f.bins.size(); ++i) {
     if (f.bins[i] <= 0) continue;
-    const double left = x.at(f.bin_edges[i]), right = x.at(f.bin_edges[i + 1]);
+    const double left = x.at(static_cast<double>(i)), right = x.at(static_cast<double>(i + 1));
     // A single output is a visible bar.
     const double top = y.at(std::max(std::log10(1 + static_cast<double>(f.bins[i])), y.most / 60));
     d.bar(left + 0.5, top, std::max(right - left - 1, 0.5), y.from - top,
           fmt::format("{:g} to {:g}: {}", f.bin_edges[i], f.bin_edges[i + 1], f.bins[i]));
   }
   d.line(kLeft, y.from, kWidth - kRight, y.from, "axis");
-  constexpr int kTicks = 5;
-  for (int i = 0; i <= kTicks; ++i) {
-    const double value = x.least + (x.most - x.least) * i / kTicks;
-    d.text(x.at(value), y.from + 16, anchor_of(i == 0, i == kTicks), fmt::format("{:.3g}", value));
-  }
+  for (std::size_t i = 0; i < f.bin_edges.size(); ++i)
+    d.text(x.at(static_cast<double>(i)), y.from + 16, anchor_of(i == 0, i + 1 == f.bin_edges.size()),
+           fmt::format("{:.3g}", f.bin_edges[i]));
   d.text((kLeft + kWidth - kRight) / 2, kHeight - 8, "middle",
          "error in units in the last place; outputs, logarithmic");
   return d.done();

@@ -51,12 +51,12 @@ std::span<const Contract> contracts() {
            "theta, (m'*k1) / (sqrt(v'*k2) + eps)); theta' = RN(fma(-lr, update, theta)); with c1 = 1-beta1, c2 = "
            "1-beta2, k1 = 1/(1-beta1^t), k2 = 1/(1-beta2^t) from binary64; master weights take theta's place and "
            "theta' = RN(master')",
-       .ensures = {kFormulaPromise},
+       .ensures = {kFormulaPromise, kBoundPromise},
        .determinism = "the same bits on every device, for any thread count and any grouping into lists",
        .edges = {"A gradient that is not finite spreads into theta, m and v as the formula says, unless skip_nonfinite "
                  "is set: then nothing changes.",
                  "NaN results are canonical.", "Subnormals are kept.", "An empty tensor inside a list is fine."},
-       .non_claims = {"No claim about convergence, nor about v below zero (its square root is NaN).", kNoErrorBound},
+       .non_claims = {"No claim about convergence, nor about v below zero (its square root is NaN).", kBoundOfData},
        .operands = {{"theta", in_out, storage, {"n"}, "parameters"},
                     {"m", in_out, f32, {"n"}, "first moment"},
                     {"v", in_out, f32, {"n"}, "second moment"},

@@ -41,13 +41,13 @@ std::span<const Contract> contracts() {
            "lse = ls + top; loss = nll; if a != 0: loss = fma(a, ls - rowsum(x-top)/n, b*nll); if z != 0: loss = "
            "fma(z*lse, lse, loss); w = z != 0 ? fma(2*z, lse, 1) : 1; t = a/n, at the label (a/n)+b; grad = "
            "RN(scale * fma(e*q, w, -t)); mean_loss = colsum(loss)/count",
-       .ensures = {kFormulaPromise},
+       .ensures = {kFormulaPromise, kBoundPromise},
        .determinism = "the same bits on every device, for any thread count; loss and grad of a row depend on that row "
                       "alone, mean_loss and count on the batch and on nothing else",
        .edges = {"ignore_index is asked before the range of a label.",
                  "An ignored row has loss +0 and gradient +0 whatever its logits.",
                  "A NaN or +infinity among the logits gives NaN.", "mean_loss of no rows is NaN."},
-       .non_claims = {"mean_loss depends on the batch, as its definition says.", kNoErrorBound},
+       .non_claims = {"mean_loss depends on the batch, as its definition says.", kBoundOfData},
        .operands = {{"logits", in, storage, {"rows", "cols"}, "unnormalised log-probabilities"},
                     {"labels", in, index, {"rows"}, "the right class of each row"},
                     {"loss", out, f32, {"rows"}, "loss of each row"},

@@ -34,12 +34,12 @@ std::span<const Contract> contracts() {
   const std::vector<std::string_view> non_claims = {
       "Not the speed of tensor cores: on a GPU the canonical order runs on the ordinary fma units, about 14 times "
       "slower.",
-      kNoErrorBound};
+      kBoundOfData};
   static const Contract all[] = {
       {.name = "gemm.forward",
        .summary = "C = A B.",
        .formula = "c[i,j] = RN(chain over k of fma(a[i,k], b[k,j], acc))",
-       .ensures = {promise},
+       .ensures = {promise, kBoundPromise},
        .determinism = determinism,
        .edges = edges,
        .non_claims = non_claims,
@@ -54,7 +54,7 @@ std::span<const Contract> contracts() {
       {.name = "gemm.grad_a",
        .summary = "Gradient of gemm.forward with respect to A: dC times B transposed.",
        .formula = "da[i,k] = RN(chain over j of fma(dc[i,j], b[k,j], acc))",
-       .ensures = {promise},
+       .ensures = {promise, kBoundPromise},
        .determinism = determinism,
        .edges = edges,
        .non_claims = non_claims,
@@ -69,7 +69,7 @@ std::span<const Contract> contracts() {
       {.name = "gemm.grad_b",
        .summary = "Gradient of gemm.forward with respect to B: A transposed times dC.",
        .formula = "db[k,j] = RN(chain over i of fma(a[i,k], dc[i,j], acc))",
-       .ensures = {promise},
+       .ensures = {promise, kBoundPromise},
        .determinism = determinism,
        .edges = edges,
        .non_claims = non_claims,

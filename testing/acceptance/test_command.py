@@ -74,6 +74,13 @@ class Listings(CommandTest):
         self.assertEqual(summary["mismatches"], 0)
         self.assertEqual(summary["failed"], 0)
 
+    def test_verify_on_every_device_here(self):
+        document = self.succeed_json("verify", "--device", "all", "--quick", "--op", "softmax.forward", "--json", "-")
+        self.assertEqual(document["devices"][0]["device"], "cpu")
+        self.assertTrue(all(one["summary"]["mismatches"] == 0 < one["summary"]["outputs_compared"]
+                            for one in document["devices"]))
+        self.assertEqual(self.command("verify", "--device", "all", "--report", self.folder).returncode, 2)
+
     def test_verify_for_a_person(self):
         shown = self.succeed("verify", "--device", "cpu", "--quick", "--op", "softmax.backward")
         self.assertIn("softmax.backward", shown)

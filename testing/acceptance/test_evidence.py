@@ -54,7 +54,7 @@ class Evidence(ExecutableTest):
         problems = ("softmax.forward rows=3,7 cols=5,300 data=all", "adamw.step n=5+0+300 t=2 master=yes",
                     "embedding.backward queries=40 dim=5 vocab=9 type=f16,f32 pad=3")
         lines = [word for line in problems for word in ("--problem", line)]
-        run(self.executable, "verify", "--threads", 1, *lines, "--report", self.folder / name, *arguments)
+        run(self.executable, "verify", "--threads", 1, *lines, "--no-figures", "--report", self.folder / name, *arguments)
         return self.folder / name / "evidence.json"
 
     def signed(self, name="signed"):
@@ -91,7 +91,7 @@ class Bundles(Evidence):
     def test_input_digests_are_those_of_the_bytes(self):
         """A constant tensor can be made again here: its digest must be that of its elements."""
         path = self.folder / "constant"
-        run(self.executable, "verify", "--threads", 1, "--report", path, "--problem",
+        run(self.executable, "verify", "--threads", 1, "--no-figures", "--report", path, "--problem",
             "softmax.forward rows=3 cols=4 type=f32 data=zero pad=5")
         problem = json.loads((path / "evidence.json").read_text())["predicate"]["problems"][0]
         zeros = {sha256(b"".join(struct.pack("<f", -0.0 if mask >> i & 1 else 0.0) for i in range(12)))
@@ -256,6 +256,9 @@ class Calls(CommandTest):
             self.assertEqual(x["read_sha256"], sha256(np.load(self.folder / "in0.npy").tobytes()))
             self.assertEqual(written["written_sha256"], sha256(y.tobytes()))
             self.assertEqual((report["outputs_compared"], report["mismatches"]), (y.size, 0))
+            self.assertGreater(report["worst_ulp"], 0.3)
+            self.assertLessEqual(report["worst_ulp"], report["bound_ulp"])
+            self.assertLess(report["bound_ulp"], 0.51)
             self.assertEqual(report["device"]["name"], device)
             contract = json.loads(run(self.executable, "ops", "softmax.forward", "--json").stdout)
             self.assertEqual(report["contract_sha256"], contract["digest"]["sha256"])
@@ -301,7 +304,7 @@ class Reader(html.parser.HTMLParser):
 class Reports(Evidence):
     def test_the_page_is_whole_and_needs_nothing_else(self):
         folder = self.folder / "all"
-        run(self.executable, "verify", "--quick", "--threads", 1, "--isa", "portable", "--report", folder)
+        run(self.executable, "verify", "--quick", "--threads", 1, "--isa", "portable", "--no-figures", "--report", folder)
         page = (folder / "report.html").read_text()
         reader = Reader()
         reader.feed(page)
@@ -314,6 +317,16 @@ class Reports(Evidence):
             for text in (reader.text, markdown):
                 self.assertIn(contract["name"], text)
                 self.assertIn(contract["non_claims"][0], text)
+
+    def test_figures_are_measured_and_drawn(self):
+        folder = self.folder / "figures"
+        run(self.executable, "verify", "--threads", 1, "--problem", "softmax.forward rows=3 cols=50", "--report", folder)
+        (figures,) = [one["error"] for one in json.loads((folder / "evidence.json").read_text())["predicate"]["operators"]]
+        self.assertEqual(sum(figures["bins"]), figures["outputs"])
+        self.assertEqual(figures["exceeded"], 0)
+        self.assertLessEqual(figures["worst_ulp"], figures["bound_ulp"])
+        self.assertEqual((folder / "report.html").read_text().count("<svg"), 2)
+        run(self.executable, "audit", folder / "evidence.json", "--replay")
 
 
 if __name__ == "__main__":
