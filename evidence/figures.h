@@ -6,7 +6,7 @@
 
 namespace tokitai::evidence {
 
-// How far the outputs are from the real-number results, in units in the last place, and the derived bound on that.
+// How far the f16 outputs are from the real-number results, in units in the last place, and the derived bound on that.
 struct ErrorFigures {
   std::string name;  // of the operator
   std::int64_t outputs = 0, exceeded = 0;

@@ -52,7 +52,7 @@ void summary(Page& page, const Predicate& p) {
     const bool good = one.result.mismatches == 0 && one.result.failed == 0;
     cell("differing",
          fmt::format("<span class=\"{}\">{}</span>", good ? "good" : "bad", grouped(one.result.mismatches)));
-    if (errors) cell("worst error, ulp", one.error ? fmt::format("{:.4g}", one.error->worst_ulp) : "-");
+    if (errors) cell("worst f16 error, ulp", one.error ? fmt::format("{:.4g}", one.error->worst_ulp) : "-");
     if (speeds) cell("speed", one.speed ? speed_cell(*one.speed) : "-");
     page.add("<td data-name=\"contract\"><code>{}</code></td></tr>\n", short_digest(one.contract_digest));
   }

@@ -30,7 +30,8 @@ std::string verdict(const Predicate& predicate) {
 
 std::string error_sentence(const ErrorFigures& f) {
   return fmt::format(
-      "Of {} outputs measured the furthest is {:.4g} units in the last place from the real-number result. The derived "
+      "Of {} f16 outputs measured the furthest is {:.4g} units in the last place from the real-number result. The "
+      "derived "
       "bound reaches {:.4g}; it is exceeded {} times, and at the tightest {:.0f} % of it is used.",
       grouped(f.outputs), f.worst_ulp, f.bound_ulp, grouped(f.exceeded), 100 * f.tightest);
 }

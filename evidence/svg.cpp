@@ -58,7 +58,7 @@ std::string power_of_ten(double exponent) {
 
 std::string error_histogram(const ErrorFigures& f) {
   if (f.bins.empty() || f.bin_edges.size() != f.bins.size() + 1) return {};
-  Drawing d(fmt::format("{}: outputs by their error in units in the last place", f.name));
+  Drawing d(fmt::format("{}: f16 outputs by their error in units in the last place", f.name));
   const double tallest = static_cast<double>(*std::max_element(f.bins.begin(), f.bins.end()));
   // Bins are equally wide whatever they hold: most errors lie below one unit, and the few others matter.
   const Axis x{0, static_cast<double>(f.bins.size()), kLeft, kWidth - kRight};
@@ -77,11 +77,10 @@ std::string error_histogram(const ErrorFigures& f) {
           fmt::format("{:g} to {:g}: {}", f.bin_edges[i], f.bin_edges[i + 1], f.bins[i]));
   }
   d.line(kLeft, y.from, kWidth - kRight, y.from, "axis");
-  for (std::size_t i = 0; i < f.bin_edges.size(); ++i)
-    d.text(x.at(static_cast<double>(i)), y.from + 16, anchor_of(i == 0, i + 1 == f.bin_edges.size()),
-           fmt::format("{:.3g}", f.bin_edges[i]));
+  for (std::size_t i = 0; i < f.bins.size(); ++i)  // the last bin ends with the worst error, which is told in words
+    d.text(x.at(static_cast<double>(i)), y.from + 16, anchor_of(i == 0, false), fmt::format("{:.3g}", f.bin_edges[i]));
   d.text((kLeft + kWidth - kRight) / 2, kHeight - 8, "middle",
-         "error in units in the last place; outputs, logarithmic");
+         "error in units in the last place; f16 outputs, logarithmic");
   return d.done();
 }
 
