@@ -1,6 +1,8 @@
 // Looking operators up. The list of families is made by the build from the folders under operators/.
 #include "contract/contract.h"
 
+#include "contract/roles.h"
+
 namespace tokitai {
 
 #define TK_FAMILY(family)                \
@@ -43,6 +45,10 @@ const Contract* find_contract(std::string_view name) {
 bool Call::option_set(std::string_view name) const {
   const int index = contract->option_index(name);
   return index >= 0 && option(index).set && option(index).i != 0;
+}
+
+bool reads(const Call& call, const OperandSpec& spec) {
+  return spec.role != Role::out || (!spec.read_when.empty() && call.option_set(spec.read_when));
 }
 
 std::int64_t dimension(const Call& call, std::string_view symbol) {
