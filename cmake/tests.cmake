@@ -63,10 +63,12 @@ target_compile_definitions(server_test PRIVATE TK_WORKER="$<TARGET_FILE:tokitai_
   TK_BAD_WORKER="$<TARGET_FILE:bad_worker>")
 add_dependencies(server_test tokitai_worker bad_worker)
 
+include(cmake/fuzz.cmake)
+
 # The command, from outside: an independent implementation of the specification in NumPy, and hostile input.
 find_program(TOKITAI_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(TOKITAI_PYTHON)
-  foreach(part oracle harness operators bad_input command gpu_command)
+  foreach(part oracle harness operators bad_input command gpu_command worker)
     add_test(NAME acceptance_${part}
       COMMAND ${TOKITAI_PYTHON} -m unittest discover -s ${PROJECT_SOURCE_DIR}/testing/acceptance -p "test_${part}*.py")
     set_tests_properties(acceptance_${part} PROPERTIES LABELS full ENVIRONMENT "TOKITAI=$<TARGET_FILE:tokitai_command>")

@@ -79,7 +79,6 @@ Starter::Starter()
         }
       }) {}
 Starter::~Starter() {
-  if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
     leave_ = true;

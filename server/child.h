@@ -22,7 +22,6 @@ class Starter {
   Starter(const Starter&) = delete;
   Starter& operator=(const Starter&) = delete;
   void run(const std::function<void()>& work);  // returns when it is done
-  void abandon() { thread_.detach(); }          // in a forked child, where the thread is not there
 
  private:
   std::mutex mutex_;

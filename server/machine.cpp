@@ -28,7 +28,8 @@ class WorkerMachine : public Machine {
         staging_(*arena_) {}
   ~WorkerMachine() override {
     if (!ours()) {
-      starter_.abandon();
+      // In a fork the starter's thread is not there, and what it waits on could never be destroyed.
+      static_cast<void>(starter_.release());
       child_.abandon();
     } else if (child_.running()) {
       static_cast<void>(child_.end(kPatience));
@@ -37,7 +38,7 @@ class WorkerMachine : public Machine {
 
   Status start() {
     if (!stuck_.ok()) return stuck_;
-    auto child = Child::start(starter_, program_);
+    auto child = Child::start(*starter_, program_);
     if (!child.ok()) return child.status();
     child_ = std::move(child).value();
     const auto deadline = Clock::now() + kStarting;
@@ -174,7 +175,7 @@ class WorkerMachine : public Machine {
   std::mutex mutex_;  // one call at a time
   Buffers buffers_;
   Staging staging_;
-  Starter starter_;
+  std::unique_ptr<Starter> starter_ = std::make_unique<Starter>();
   Child child_;
   Status stuck_;  // a worker that cannot be killed may still write: then this device works no more
   std::uint32_t sequence_ = 0;

@@ -18,6 +18,7 @@ case "${1:-build}" in
     libgtest-dev          # tests
     libmpfr-dev           # exact answers to test exp, log, tanh, erf and fma against
     clang-19 lld-19       # kernels for AMD GPUs
+    libclang-rt-19-dev    # libFuzzer and sanitizers: fuzzing the parsers
     python3 python3-numpy # the independent implementation in testing/acceptance
     binutils) ;;          # nm, for the test of what kernels export
   lint) packages+=(libgtest-dev libmpfr-dev clang-format-19 clang-tidy-19 git python3) ;;
