@@ -3,9 +3,9 @@
 find_program(TOKITAI_FUZZ_CLANG clang++-19)
 set(fuzz_runtime "")
 if(TOKITAI_FUZZ_CLANG)
-  execute_process(COMMAND ${TOKITAI_FUZZ_CLANG} -print-runtime-dir OUTPUT_VARIABLE fuzz_folder
+  execute_process(COMMAND ${TOKITAI_FUZZ_CLANG} -print-resource-dir OUTPUT_VARIABLE fuzz_folder
     OUTPUT_STRIP_TRAILING_WHITESPACE)
-  file(GLOB fuzz_runtime ${fuzz_folder}/libclang_rt.fuzzer*)
+  file(GLOB fuzz_runtime ${fuzz_folder}/lib/*/libclang_rt.fuzzer*)
 endif()
 set(fuzz_flags -std=c++20 -O1 -g1 -ffp-contract=off -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
   -I${PROJECT_SOURCE_DIR} -I${TOKITAI_PUBLIC_INCLUDE})

@@ -167,10 +167,10 @@ Result<fs::path> worker_program() {
     if (runs(folder / kName)) return folder / kName;
     looked += (looked.empty() ? "" : ", ") + folder.string();
   }
-  return Status(Code::unavailable,
-                fmt::format("worker devices need the program {}; it is not in {}, and TOKITAI_WORKER "
-                            "does not name it",
-                            kName, looked));
+  if (const fs::path found = compiler::find_program(kName); !found.empty()) return found;
+  return Status(Code::unavailable, fmt::format("worker devices need the program {}; it is not in {} nor in PATH, and "
+                                               "TOKITAI_WORKER does not name it",
+                                               kName, looked));
 }
 
 }  // namespace tokitai::server

@@ -55,7 +55,7 @@ class Child {
   Channel channel_;
 };
 
-// The program tokitai-worker: $TOKITAI_WORKER, or beside the running program, or beside the library.
+// The program tokitai-worker: $TOKITAI_WORKER, or beside the running program or the library, or in PATH.
 Result<std::filesystem::path> worker_program();
 
 }  // namespace tokitai::server

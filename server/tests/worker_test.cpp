@@ -79,9 +79,11 @@ constexpr const char* kLines[] = {
     "gemm.forward m=17 n=65 k=33",
 };
 
-TEST(Worker, GivesTheInnerDevicesBitsWhereverOperandsLie) {
-  Device inner = open("cpu", {.threads = 2}).value();
-  Device outer = worker();
+class Inner : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Inner, DevicesBitsComeOutWhereverOperandsLie) {
+  Device inner = open(GetParam(), {.threads = 2}).value();
+  Device outer = worker("worker:" + GetParam());
   std::int64_t compared = 0;
   for (const char* line : kLines) {
     auto problems = testing::parse_problems(line);
@@ -118,6 +120,7 @@ TEST(Worker, GivesTheInnerDevicesBitsWhereverOperandsLie) {
   }
   EXPECT_GT(compared, 1000000);
 }
+INSTANTIATE_TEST_SUITE_P(Worker, Inner, ::testing::Values("cpu", "reference"), [](const auto& p) { return p.param; });
 
 TEST(Worker, WrapsAMachineThatCannotStoreApart) {
   // Lockstep runs GPU text over the host's memory and does not store apart: its worker copies first.
