@@ -122,6 +122,21 @@ TEST_P(Inner, DevicesBitsComeOutWhereverOperandsLie) {
 }
 INSTANTIATE_TEST_SUITE_P(Worker, Inner, ::testing::Values("cpu", "reference"), [](const auto& p) { return p.param; });
 
+// Several units of work for each thread, with borders inside a register.
+TEST(Worker, LargeListsWrittenApartHaveTheSameBits) {
+  const auto problem = testing::parse_problems("adamw.step n=3+1500001+0+2800005 t=2 master=yes").value().front();
+  auto expected = Instance::make(problem).value(), found = Instance::make(problem).value();
+  Device inner = open("cpu", {.threads = 2}).value(), outer = worker();
+  Call call = expected.call();
+  ASSERT_TRUE(inner.run(call).ok());
+  InBuffers moved(outer, found.call());
+  ASSERT_TRUE(outer.run(moved.call).ok());
+  moved.copy_back();
+  for (std::size_t t = 0; t < 4; ++t)
+    for (std::size_t i = 0; i < 5; ++i)
+      EXPECT_EQ(evidence::compare(expected.sets()[t][i], found.sets()[t][i]).differing, 0) << t << " " << i;
+}
+
 TEST(Worker, WrapsAMachineThatCannotStoreApart) {
   // Lockstep runs GPU text over the host's memory and does not store apart: its worker copies first.
   auto problem = testing::parse_problems("adamw.step n=300 t=2").value().front();
