@@ -18,7 +18,7 @@ void DeviceChoice::add_to(CLI::App& command) {
 bool DeviceChoice::on_gpu() const { return gpu::names_gpu(device); }
 
 Result<Device> DeviceChoice::open() const {
-  if (device != "cpu" && !(threads.empty() && isa.empty()))
+  if (device != "cpu" && device != "worker:cpu" && !(threads.empty() && isa.empty()))
     return Status::invalid(fmt::format("--threads and --isa belong to the cpu device, not to '{}'", device));
   DeviceOptions options;
   options.isa = isa;

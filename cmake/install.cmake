@@ -9,4 +9,4 @@ configure_package_config_file(cmake/tokitai-config.cmake.in ${PROJECT_BINARY_DIR
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tokitai-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tokitai-config.cmake ${PROJECT_BINARY_DIR}/tokitai-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tokitai)
-install(TARGETS tokitai_command)
+install(TARGETS tokitai_command tokitai_worker)

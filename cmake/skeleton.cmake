@@ -10,7 +10,7 @@ function(tokitai_skeleton_test)
   configure_file(evidence/build_facts.h.in ${TOKITAI_GENERATED}/build_facts.h @ONLY)
 
   get_target_property(library_sources tokitai SOURCES)
-  list(FILTER library_sources INCLUDE REGEX "^(compiler|contract|evidence|machines|runtime)/")
+  list(FILTER library_sources INCLUDE REGEX "^(compiler|contract|evidence|machines|runtime|server)/")
   add_executable(skeleton_test testing/skeleton_test.cpp
     evidence/verify.cpp testing/data.cpp testing/instance.cpp testing/problem.cpp
     ${library_sources} ${TOKITAI_DEVICE_SOURCES} ${TOKITAI_OPERATOR_SOURCES} ${TOKITAI_KERNEL_OBJECTS})

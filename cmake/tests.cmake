@@ -56,10 +56,22 @@ target_include_directories(driver_smoke PRIVATE ${PROJECT_SOURCE_DIR})
 add_test(NAME driver_smoke COMMAND driver_smoke)
 set_tests_properties(driver_smoke PROPERTIES LABELS fast ENVIRONMENT "TOKITAI_CUDA_DRIVER=$<TARGET_FILE:fake_driver>")
 
+# Worker processes, good ones and ones that misbehave on purpose.
+add_executable(bad_worker server/tests/bad_worker.cpp)
+target_link_libraries(bad_worker PRIVATE tokitai tokitai_flags fmt::fmt)
+target_include_directories(bad_worker PRIVATE ${PROJECT_SOURCE_DIR})
+tokitai_test(server_test fast SOURCES server/tests/message_test.cpp server/tests/arena_test.cpp
+  server/tests/worker_test.cpp server/tests/failure_test.cpp)
+target_compile_definitions(server_test PRIVATE TK_WORKER="$<TARGET_FILE:tokitai_worker>"
+  TK_BAD_WORKER="$<TARGET_FILE:bad_worker>")
+add_dependencies(server_test tokitai_worker bad_worker)
+
+include(cmake/fuzz.cmake)
+
 # The command, from outside: an independent implementation of the specification in NumPy, and hostile input.
 find_program(TOKITAI_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(TOKITAI_PYTHON)
-  foreach(part oracle harness operators bad_input command contracts evidence gpu_command)
+  foreach(part oracle harness operators bad_input command contracts evidence gpu_command worker)
     add_test(NAME acceptance_${part}
       COMMAND ${TOKITAI_PYTHON} -m unittest discover -s ${PROJECT_SOURCE_DIR}/testing/acceptance -p "test_${part}*.py")
     set_tests_properties(acceptance_${part} PROPERTIES LABELS full ENVIRONMENT "TOKITAI=$<TARGET_FILE:tokitai_command>")
@@ -75,6 +87,8 @@ set_tests_properties(docs PROPERTIES LABELS full)
 
 add_test(NAME verify_cpu COMMAND tokitai_command verify --device cpu)
 set_tests_properties(verify_cpu PROPERTIES LABELS full)
+add_test(NAME verify_worker COMMAND tokitai_command verify --device worker:cpu --quick)
+set_tests_properties(verify_worker PROPERTIES LABELS fast)
 # The GPU's kernels without a GPU: run on checked fibers, and compiled and audited for every target.
 add_test(NAME verify_lockstep COMMAND tokitai_command verify --device lockstep)
 set_tests_properties(verify_lockstep PROPERTIES LABELS full SKIP_RETURN_CODE 3)

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "contract/formula.h"
+#include "contract/roles.h"
 
 namespace tokitai {
 
@@ -104,6 +105,10 @@ Cost cost_of(const Call& call) {
 bool Call::option_set(std::string_view name) const {
   const int index = contract->option_index(name);
   return index >= 0 && option(index).set && option(index).i != 0;
+}
+
+bool reads(const Call& call, const OperandSpec& spec) {
+  return spec.role != Role::out || (!spec.read_when.empty() && call.option_set(spec.read_when));
 }
 
 std::int64_t dimension(const Call& call, std::string_view symbol) {

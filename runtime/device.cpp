@@ -13,6 +13,7 @@
 #include "patterns/segment.h"
 #include "runtime/float_mode.h"
 #include "runtime/kernel_table.h"
+#include "server/machine.h"
 
 namespace tokitai {
 
@@ -77,7 +78,13 @@ Result<Device> open(std::string_view name, const DeviceOptions& options) {
     if (!machine.ok()) return machine.status();
     return Device(std::string(name), std::move(machine).value());
   }
-  return Status(Code::unavailable, fmt::format("no device '{}'; there are cpu, reference, cuda:N and amd:N", name));
+  if (name.starts_with("worker:")) {
+    auto machine = server::make_machine(name, options);
+    if (!machine.ok()) return machine.status();
+    return Device(std::string(name), std::move(machine).value());
+  }
+  return Status(Code::unavailable,
+                fmt::format("no device '{}'; there are cpu, reference, cuda:N, amd:N and worker:DEVICE", name));
 }
 
 std::vector<std::string> cpu_isas() { return cpu::supported_isas(); }

@@ -70,6 +70,8 @@ class Machine {
   virtual AccessChecks access_checks() const { return {}; }
   // Kernels compiled at run time and loaded since the device was opened.
   virtual std::vector<KernelFacts> kernels() const { return {}; }
+  // Whether a call over a list may be written elsewhere than it is read (Call::into).
+  virtual bool stores_apart() const { return false; }
 
   // Sizes and pointers have been checked for nonsense. See Device for the meaning of each.
   virtual Result<void*> allocate(std::int64_t bytes);
@@ -115,9 +117,11 @@ class Buffer {
 using Mark = std::shared_ptr<void>;
 
 struct DeviceOptions {
-  int threads = 0;       // 0: as many as the processor has cores
-  std::string isa = {};  // "" : the best the processor runs; else one of cpu_isas()
-  int plan = 0;          // GPUs: 0 the best plan known; 1 to 3: other plans, for tests; they give the same bits
+  int threads = 0;          // 0: as many as the processor has cores
+  std::string isa = {};     // "" : the best the processor runs; else one of cpu_isas()
+  int plan = 0;             // GPUs: 0 the best plan known; 1 to 3: other plans, for tests; they give the same bits
+  double call_seconds = 0;  // worker devices: how long a call may take before the worker is replaced; 0: 600
+  std::int64_t shared_bytes = 0;  // worker devices: the most shared memory; 0: as much as the machine has memory
 };
 
 class Device {
@@ -140,6 +144,7 @@ class Device {
   AccessChecks access_checks() const { return machine_->access_checks(); }
   // The kernels that were compiled at run time and have been loaded; none on the cpu device, which has its own.
   std::vector<KernelFacts> kernels() const { return machine_->kernels(); }
+  bool stores_apart() const { return machine_->stores_apart(); }
 
   // Memory that operators here reach without copying, aligned to 256 bytes, its contents undefined. A buffer may go
   // while work that uses it is queued: the memory is handed out again only to work queued later.

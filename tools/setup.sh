@@ -18,6 +18,7 @@ case "${1:-build}" in
   test) packages+=(
     libgtest-dev          # tests
     clang-19 lld-19       # kernels for AMD GPUs
+    libclang-rt-19-dev    # libFuzzer and sanitizers: fuzzing the parsers
     python3 python3-numpy # the independent implementation in testing/acceptance
     python3-jsonschema    # contracts and evidence against their schemas
     binutils) ;;          # nm, for the test of what kernels export

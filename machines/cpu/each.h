@@ -16,10 +16,11 @@ namespace tokitai::cpu::TK_ISA {
 template <class D, Type S> struct EachMachine : D::Names {
   const Call& call;
   const Operands& tensor;
+  const Operands& into;
   std::int64_t i = 0;
   std::int64_t count = kWidth;
 
-  EachMachine(const Call& c, const Operands& t) : call(c), tensor(t) {}
+  EachMachine(const Call& c, const Operands& t, const Operands& w) : call(c), tensor(t), into(w) {}
   template <int I> float value(Scalar<I>) const { return call.scalars[I]; }
   template <int I> std::int64_t value(IntegerOption<I>) const { return call.option(I).i; }
   template <class O> bool has(O) const { return tensor[O::index].present(); }
@@ -33,7 +34,7 @@ template <class D, Type S> struct EachMachine : D::Names {
     return count == kWidth ? Memory<T>::widen(p) : widen_first<T>(p, count);
   }
   template <Type T> TK_FN void write(std::size_t operand, Lanes v) const {
-    auto* p = static_cast<typename Memory<T>::Element*>(tensor[operand].data) + i;
+    auto* p = static_cast<typename Memory<T>::Element*>(into[operand].data) + i;
     if (count == kWidth)
       Memory<T>::write(p, Memory<T>::narrow(v));
     else
@@ -55,8 +56,9 @@ template <class F> TK_FN void for_each_piece(const Call& call, std::int64_t begi
 }
 
 template <class D, Type S>
-__attribute__((flatten)) void update(const Call& call, const Operands& tensor, std::int64_t begin, std::int64_t end) {
-  EachMachine<D, S> m(call, tensor);
+__attribute__((flatten)) void update(const Call& call, std::int64_t t, std::int64_t begin, std::int64_t end) {
+  const auto place = static_cast<std::size_t>(t);
+  EachMachine<D, S> m(call, call.list[place], call.into.empty() ? call.list[place] : call.into[place]);
   for (m.i = begin; m.i + kWidth <= end; m.i += kWidth) D::element(m);
   m.count = end - m.i;
   if (m.count > 0) D::element(m);
@@ -66,7 +68,7 @@ __attribute__((flatten)) void update(const Call& call, const Operands& tensor, s
 template <class D, Type S>
 __attribute__((flatten)) std::int64_t first_invalid(const Call& call, const Operands& tensor, std::int64_t begin,
                                                     std::int64_t end) {
-  EachMachine<D, S> m(call, tensor);
+  EachMachine<D, S> m(call, tensor, tensor);
   for (m.i = begin; m.i < end; m.i += kWidth) {
     m.count = std::min<std::int64_t>(kWidth, end - m.i);
     const Mask valid = D::valid(m);
@@ -83,7 +85,7 @@ template <class D, Type S> Answer run_each(const Call& call, Pool& pool) {
   const std::int64_t units = (total + kUnit - 1) / kUnit;
 
   if constexpr (requires(EachMachine<D, S>& m) { D::valid(m); }) {
-    if (D::checked(EachMachine<D, S>(call, call.list[0]))) {
+    if (D::checked(EachMachine<D, S>(call, call.list[0], call.list[0]))) {
       constexpr std::int64_t kNone = INT64_MAX;
       std::atomic<std::int64_t> first_unit{kNone};
       const auto scan = [&](std::int64_t unit) {
@@ -105,8 +107,8 @@ template <class D, Type S> Answer run_each(const Call& call, Pool& pool) {
   }
   pool.run(units, [&](std::int64_t unit, int) {
     for_each_piece(call, unit * kUnit, std::min(total, (unit + 1) * kUnit),
-                   [&](std::int64_t, const Operands& tensor, std::int64_t begin, std::int64_t end) {
-                     update<D, S>(call, tensor, begin, end);
+                   [&](std::int64_t t, const Operands&, std::int64_t begin, std::int64_t end) {
+                     update<D, S>(call, t, begin, end);
                    });
   });
   return {};

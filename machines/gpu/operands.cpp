@@ -26,10 +26,6 @@ std::int64_t stride_on_device(const View& v) {
 
 }  // namespace
 
-bool reads(const Call& call, const OperandSpec& spec) {
-  return spec.role != Role::out || (!spec.read_when.empty() && call.option_set(spec.read_when));
-}
-
 // An operand is used where it lies only if its whole extent is part of one allocation of this device.
 Status StagedOperands::locate(const Call& call, const View& view, std::size_t operand, Place& place) {
   const auto* begin = static_cast<const std::byte*>(view.data);

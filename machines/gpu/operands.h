@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "contract/contract.h"
+#include "contract/roles.h"
 #include "machines/gpu/context.h"
 
 namespace tokitai::gpu {
@@ -40,8 +40,5 @@ class StagedOperands {
   std::vector<Place> known_;  // allocations seen in this call
   std::int64_t bytes_copied_ = 0;
 };
-
-// Whether the call reads what an operand holds before.
-bool reads(const Call& call, const OperandSpec& spec);
 
 }  // namespace tokitai::gpu

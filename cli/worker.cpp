@@ -1,0 +1,69 @@
+// tokitai worker: serves one family of operators over standard input and output, in the formats of an older protocol.
+// Its exit codes are that protocol's, not this command's.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "cli/commands.h"
+#include "cli/device_choice.h"
+#include "server/frames.h"
+#include "server/request.h"
+
+namespace tokitai::cli {
+namespace {
+
+struct Arguments {
+  std::string family;
+  DeviceChoice device;
+  bool server = false;
+};
+
+int serve_frames(server::RequestFamily family, Device& device) {
+  std::signal(SIGPIPE, SIG_IGN);  // a client that is gone ends the loop below
+  for (;;) {
+    const server::Frame frame = server::read_frame(STDIN_FILENO);
+    if (frame.ended) return frame.status;
+    const server::Response response = respond(parse_framed_request(family, frame.bytes), device);
+    if (!server::write_frame(STDOUT_FILENO, response.bytes)) return 0;
+    if (response.status != 0) return response.status;
+  }
+}
+
+int serve_once(server::RequestFamily family, Device& device) {
+  const server::Response response = respond(parse_text_request(family, server::read_all(STDIN_FILENO)), device);
+  if (response.status == 0)
+    fmt::print("{}", response.bytes);
+  else
+    fmt::print(stderr, "tokitai: {}\n", response.bytes);
+  return response.status;
+}
+
+Status run(const Arguments& a, int& exit_code) {
+  const auto* family = std::find_if(std::begin(server::kRequestFamilies), std::end(server::kRequestFamilies),
+                                    [&](const auto& one) { return one.first == a.family; });
+  if (family == std::end(server::kRequestFamilies)) {
+    std::string names;
+    for (const auto& [name, value] : server::kRequestFamilies)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+    return Status::invalid(fmt::format("no family '{}'; the families are {}", a.family, names));
+  }
+  auto device = a.device.open();
+  if (!device.ok()) return device.status();
+  exit_code = a.server ? serve_frames(family->second, device.value()) : serve_once(family->second, device.value());
+  return {};
+}
+
+}  // namespace
+
+void add_worker(CLI::App& app, int& exit_code) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("worker", "Serve one family over standard input and output (docs/wire.md)");
+  command->add_option("FAMILY", a->family, "adamw, layernorm, gemm_backward, embedding or softmax")->required();
+  a->device.add_to(*command);
+  command->add_flag("--server", a->server, "Answer frames until the input ends, not one text request");
+  command->footer("The exit code is the status of the request that failed; docs/wire.md lists them.");
+  command->callback([a, &exit_code] { report(run(*a, exit_code), exit_code); });
+}
+
+}  // namespace tokitai::cli

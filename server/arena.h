@@ -1,0 +1,60 @@
+// The memory a caller and its worker share: one memfd of a fixed, sealed size, mapped once in both, handed out in
+// whole pages. Pages are reserved when they are handed out, so that a full machine is a status and not a SIGBUS later,
+// and given back to the system when they are released.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "compiler/files.h"
+#include "tokitai/status.h"
+
+namespace tokitai::server {
+
+inline constexpr std::int64_t kPage = 4096;
+constexpr std::int64_t whole_pages(std::int64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+// A shared mapping of a whole file, unmapped at the end.
+class Mapping {
+ public:
+  Mapping() = default;
+  static Result<Mapping> make(int descriptor, std::int64_t bytes);
+  Mapping(Mapping&& other) noexcept { *this = std::move(other); }
+  Mapping& operator=(Mapping&& other) noexcept;
+  ~Mapping();
+  std::byte* data() const { return data_; }
+  std::int64_t size() const { return bytes_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+};
+
+class Arena {
+ public:
+  static Result<std::unique_ptr<Arena>> make(std::int64_t bytes);
+
+  int descriptor() const { return file_.get(); }
+  std::int64_t size() const { return whole_.size(); }
+  std::int64_t in_use() const;
+  // What lies at an offset, wherever else it is mapped.
+  std::byte* at(std::int64_t offset) const { return whole_.data() + offset; }
+
+  // An offset, a multiple of the page; `bytes` is one too and at least one page.
+  Result<std::int64_t> reserve(std::int64_t bytes);
+  void release(std::int64_t offset, std::int64_t bytes);
+
+ private:
+  Arena() = default;
+  compiler::Descriptor file_;
+  Mapping whole_;
+  mutable std::mutex mutex_;
+  std::map<std::int64_t, std::int64_t> free_;  // offset and bytes, neighbours joined
+  std::int64_t in_use_ = 0;
+};
+
+// Refuses a descriptor that is not a file of exactly that size which can no longer shrink.
+Status check_shared(int descriptor, std::int64_t bytes);
+
+}  // namespace tokitai::server

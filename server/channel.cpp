@@ -1,0 +1,123 @@
+#include "server/channel.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace tokitai::server {
+namespace {
+
+Status failed(std::string_view what) { return {Code::unavailable, std::string(what)}; }
+
+// The first descriptor of a control message; any other is closed.
+void take_descriptors(msghdr& message, Descriptor* wanted) {
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(c) + i * sizeof(int), sizeof number);
+      Descriptor one(number);
+      if (wanted != nullptr && !*wanted) *wanted = std::move(one);
+    }
+  }
+}
+
+}  // namespace
+
+Status Channel::wait(short events, Clock::time_point deadline) const {
+  for (;;) {
+    int left = -1;
+    if (deadline != kNoDeadline) {
+      const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+      if (milliseconds <= 0) return failed("no answer in time");
+      left = static_cast<int>(std::min<std::int64_t>(milliseconds, 1 << 30));
+    }
+    pollfd one{socket_.get(), events, 0};
+    const int ready = ::poll(&one, 1, left);
+    if (ready > 0) return {};
+    if (ready < 0 && errno != EINTR) return failed(fmt::format("poll: {}", std::strerror(errno)));
+  }
+}
+
+Status Channel::send(Kind kind, std::uint32_t sequence, const std::string& body, Clock::time_point deadline,
+                     int descriptor) {
+  if (body.size() > kMostBody)
+    return Status::invalid(fmt::format("a message of {} bytes; the most is {}", body.size(), kMostBody));
+  auto header = encode(Header{kind, static_cast<std::uint32_t>(body.size()), sequence});
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  std::size_t sent = 0;
+  while (sent < header.size() + body.size()) {
+    iovec parts[2] = {{header.data(), header.size()}, {const_cast<char*>(body.data()), body.size()}};
+    const std::size_t of_header = std::min(sent, header.size());
+    parts[0] = {header.data() + of_header, header.size() - of_header};
+    parts[1] = {const_cast<char*>(body.data()) + (sent - of_header), body.size() - (sent - of_header)};
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = 2;
+    if (descriptor >= 0 && sent == 0) {
+      message.msg_control = control.data();
+      message.msg_controllen = control.size();
+      cmsghdr* c = CMSG_FIRSTHDR(&message);
+      c->cmsg_level = SOL_SOCKET;
+      c->cmsg_type = SCM_RIGHTS;
+      c->cmsg_len = CMSG_LEN(sizeof(int));
+      std::memcpy(CMSG_DATA(c), &descriptor, sizeof descriptor);
+    }
+    const ssize_t count = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count >= 0)
+      sent += static_cast<std::size_t>(count);
+    else if (errno == EAGAIN) {
+      if (Status s = wait(POLLOUT, deadline); !s.ok()) return s;
+    } else if (errno != EINTR) {
+      return failed(fmt::format("send: {}", std::strerror(errno)));
+    }
+  }
+  return {};
+}
+
+Status Channel::read(char* to, std::size_t bytes, Clock::time_point deadline, Descriptor* descriptor) {
+  std::size_t got = 0;
+  while (got < bytes) {
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(4 * sizeof(int))> control{};
+    iovec part{to + got, bytes - got};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const ssize_t count = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (count > 0) {
+      take_descriptors(message, descriptor);
+      got += static_cast<std::size_t>(count);
+    } else if (count == 0) {
+      ended_ = got == 0;
+      return failed("the connection ended");
+    } else if (errno == EAGAIN) {
+      if (Status s = wait(POLLIN, deadline); !s.ok()) return s;
+    } else if (errno != EINTR) {
+      return failed(fmt::format("receive: {}", std::strerror(errno)));
+    }
+  }
+  return {};
+}
+
+Result<Message> Channel::receive(Clock::time_point deadline, Descriptor* descriptor) {
+  std::array<char, kHeaderBytes> bytes{};
+  if (Status s = read(bytes.data(), bytes.size(), deadline, descriptor); !s.ok()) return s;
+  auto header = decode_header({bytes.data(), bytes.size()});
+  if (!header.ok()) return header.status();
+  Message message{header.value(), std::string(header->length, '\0')};
+  if (Status s = read(message.body.data(), message.body.size(), deadline, nullptr); !s.ok()) {
+    ended_ = false;
+    return s;
+  }
+  return message;
+}
+
+}  // namespace tokitai::server

@@ -1,0 +1,94 @@
+#include "server/operands.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace tokitai::server {
+namespace {
+
+constexpr std::int64_t kAlignment = 256;  // as allocate() promises
+
+// Rows of one view from or to a place without gaps.
+void copy_rows(const View& view, std::byte* packed, bool in) {
+  const Buffers::Rows rows = rows_of(view, 0);
+  for (std::int64_t i = 0; i < rows.count; ++i) {
+    std::byte* own = static_cast<std::byte*>(view.data) + i * rows.pitch;
+    std::byte* there = packed + i * rows.bytes;
+    std::memcpy(in ? there : own, in ? own : there, static_cast<std::size_t>(rows.bytes));
+  }
+}
+
+}  // namespace
+
+Status Staging::hold(std::int64_t bytes) {
+  if (bytes <= bytes_) return {};
+  trim();
+  auto offset = arena_.reserve(whole_pages(bytes));
+  if (!offset.ok()) return offset.status();
+  offset_ = offset.value();
+  bytes_ = whole_pages(bytes);
+  return {};
+}
+void Staging::trim() {
+  if (bytes_ > 0) arena_.release(offset_, bytes_);
+  bytes_ = 0;
+}
+
+Status PlacedOperands::place_one(const OperandSpec& spec, View& view, Place& place) {
+  if (view.elements() == 0) return {};
+  const std::int64_t extent = extent_of(view);
+  const bool read = reads(call_, spec);
+  if (Buffers::Buffer* buffer = buffers_.find(view.data, extent)) {
+    const auto offset = static_cast<const std::byte*>(view.data) - buffer->address;
+    const std::int64_t front = buffer->half[static_cast<std::size_t>(buffer->front)] + offset;
+    place = {front, front};
+    if (!writes(spec)) return {};
+    if (Status s = buffers_.prepare(*buffer); !s.ok()) return s;
+    place.write = buffer->half[static_cast<std::size_t>(1 - buffer->front)] + offset;
+    if (!read) place.read = place.write;
+    written_[buffer].push_back(rows_of(view, offset));
+    return {};
+  }
+  copies_.push_back({view, read, writes(spec), staged_bytes_});
+  staged_.push_back(&place);
+  if (view.rank == 2) view.row_stride = view.cols();
+  staged_bytes_ += (extent_of(view) + kAlignment - 1) / kAlignment * kAlignment;
+  return {};
+}
+
+Status PlacedOperands::place(const Call& call) {
+  call_ = call;
+  const std::vector<OperandSpec>& specs = call.contract->operands;
+  places_.resize(call.contract->list ? call.list.size() : 1);
+  for (std::size_t t = 0; t < places_.size(); ++t)
+    for (std::size_t i = 0; i < specs.size(); ++i)
+      if (Status s = place_one(specs[i], (call.contract->list ? call_.list[t] : call_.operands)[i], places_[t][i]);
+          !s.ok())
+        return s;
+  if (Status s = staging_.hold(staged_bytes_); !s.ok()) return s;
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    copies_[i].offset += staging_.offset();
+    *staged_[i] = {copies_[i].offset, copies_[i].offset};
+  }
+  return {};
+}
+
+void PlacedOperands::bring() {
+  for (const Copy& copy : copies_) {
+    if (!copy.read) continue;
+    copy_rows(copy.own, arena_.at(copy.offset), true);
+    bytes_copied_ += copy.own.elements() * static_cast<std::int64_t>(size_of(copy.own.type));
+  }
+}
+
+void PlacedOperands::commit() {
+  for (const Copy& copy : copies_) {
+    if (!copy.written) continue;
+    copy_rows(copy.own, arena_.at(copy.offset), false);
+    bytes_copied_ += copy.own.elements() * static_cast<std::int64_t>(size_of(copy.own.type));
+  }
+  for (const auto& [buffer, rows] : written_) buffers_.commit(*buffer, rows);
+}
+
+}  // namespace tokitai::server

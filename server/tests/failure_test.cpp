@@ -1,0 +1,268 @@
+// What a worker device promises when everything goes wrong: a right result or a clear status, tensors as before or as
+// after, nothing left behind.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "server/tests/processes.h"
+#include "tokitai/tokitai.h"
+
+namespace tokitai::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+Result<Device> open_with(const char* program, const char* mode, const DeviceOptions& options = {}) {
+  setenv("TOKITAI_WORKER", program, 1);
+  setenv("TK_BAD_WORKER", mode, 1);
+  return open("worker:cpu", options);
+}
+Device good(const DeviceOptions& options = {.threads = 2}) { return open_with(TK_WORKER, "", options).value(); }
+
+// Three tensors of f16 parameters with moments, in the caller's own memory or in buffers of the device.
+class Model {
+ public:
+  static constexpr std::int64_t kLengths[] = {70001, 333, 40000};
+
+  explicit Model(Device* device) {
+    std::mt19937 random(3);
+    for (const std::int64_t n : kLengths) {
+      auto* theta = static_cast<f16*>(memory(device, n * 2));
+      auto* m = static_cast<float*>(memory(device, n * 4));
+      auto* v = static_cast<float*>(memory(device, n * 4));
+      auto* grad = static_cast<f16*>(memory(device, n * 2));
+      for (std::int64_t i = 0; i < n; ++i) {
+        theta[i].bits = static_cast<std::uint16_t>(random() % 0x3c00);
+        grad[i].bits = static_cast<std::uint16_t>(random() % 0x3c00);
+        m[i] = v[i] = 0;
+      }
+      tensors_.push_back({vector(theta, n), vector(m, n), vector(v, n), vector(grad, n)});
+    }
+  }
+  Status step(Device& device, std::int64_t t) { return adamw_step(device, {.tensors = tensors_, .t = t}); }
+  std::string bytes() const {
+    std::string all;
+    for (const AdamwTensor& tensor : tensors_)
+      for (const View& view : {tensor.theta, tensor.m, tensor.v})
+        all.append(static_cast<const char*>(view.data), static_cast<std::size_t>(view.rows()) * size_of(view.type));
+    return all;
+  }
+
+ private:
+  void* memory(Device* device, std::int64_t bytes) {
+    if (device == nullptr) return own_.emplace_back(static_cast<std::size_t>(bytes)).data();
+    return buffers_.emplace_back(device->allocate(bytes).value()).data();
+  }
+  std::vector<std::vector<std::byte>> own_;
+  std::vector<Buffer> buffers_;
+  std::vector<AdamwTensor> tensors_;
+};
+
+// Sends SIGKILL to whatever worker there is, at random moments, until told to stop.
+class Killer {
+ public:
+  explicit Killer(unsigned seed) : thread_([this, seed] { work(seed); }) {}
+  ~Killer() {
+    stop_ = true;
+    thread_.join();
+  }
+  int kills() const { return kills_; }
+
+ private:
+  void work(unsigned seed) {
+    std::mt19937 random(seed);
+    pid_t last = 0;
+    while (!stop_) {
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 6000));
+      for (const pid_t one : children()) {
+        if (one == last || ::kill(one, SIGKILL) != 0) continue;
+        last = one;
+        ++kills_;
+      }
+    }
+  }
+  std::atomic<bool> stop_ = false;
+  std::atomic<int> kills_ = 0;
+  std::thread thread_;
+};
+
+class KilledAtRandomMoments : public ::testing::TestWithParam<bool> {};
+
+TEST_P(KilledAtRandomMoments, StepsEndInTheBitsOfAnUndisturbedRun) {
+  constexpr int kKills = 300;
+  const Held before = Held::now();
+  int steps = 0, refused = 0, kills = 0;
+  std::string found;
+  {
+    Device device = good();
+    Model model(GetParam() ? &device : nullptr);
+    const Killer killer(GetParam() ? 11 : 12);
+    while (killer.kills() < kKills) {
+      const std::string earlier = model.bytes();
+      const Status status = model.step(device, steps + 1);
+      if (status.ok()) {
+        ++steps;
+        continue;
+      }
+      ++refused;  // killed twice in one call: it says so and nothing has changed
+      ASSERT_EQ(status.code(), Code::unavailable) << status.message();
+      ASSERT_EQ(model.bytes(), earlier);
+    }
+    kills = killer.kills();
+    found = model.bytes();
+  }
+  EXPECT_EQ(Held::now(), before);
+  Device undisturbed = open("cpu", {.threads = 2}).value();
+  Model expected(nullptr);
+  for (int t = 1; t <= steps; ++t) ASSERT_TRUE(expected.step(undisturbed, t).ok());
+  EXPECT_EQ(found, expected.bytes());
+  EXPECT_GE(kills, kKills);
+  EXPECT_GT(steps, kKills / 4);
+  RecordProperty("steps", steps);
+  RecordProperty("refused", refused);
+}
+INSTANTIATE_TEST_SUITE_P(Worker, KilledAtRandomMoments, ::testing::Bool(),
+                         [](const auto& p) { return p.param ? "InBuffers" : "InOwnMemory"; });
+
+// The comparison above must be able to fail: a worker that writes what the caller sees is caught by it.
+TEST(Worker, OneThatWritesOverItsInputsIsSeen) {
+  Device device = open_with(TK_BAD_WORKER, "writes over inputs").value();
+  Model model(&device);
+  const std::string earlier = model.bytes();
+  EXPECT_EQ(model.step(device, 1).code(), Code::unavailable);
+  EXPECT_NE(model.bytes(), earlier);
+}
+
+TEST(Worker, OneThatMisbehavesIsReplacedOnceAndThenTold) {
+  const struct {
+    const char* mode;
+    const char* words;
+  } cases[] = {{"garbage", "it begins with"},
+               {"wrong sequence", "an answer of kind 4 to message"},
+               {"wrong kind", "an answer of kind 2 to message"},
+               {"leaves", "ended with exit code 7"},
+               {"crashes", "was ended by signal 6"},
+               {"huge length", "a body of 4294967295 bytes"},
+               {"short body", "not an answer"},
+               {"next version", "version 2; this is version 1"},
+               {"half a header", "the connection ended"}};
+  const Held before = Held::now();
+  for (const auto& one : cases) {
+    Device device = open_with(TK_BAD_WORKER, one.mode).value();
+    for (const bool in_buffers : {false, true}) {
+      Model model(in_buffers ? &device : nullptr);
+      const std::string earlier = model.bytes();
+      const Status status = model.step(device, 1);
+      EXPECT_EQ(status.code(), Code::unavailable) << one.mode;
+      EXPECT_NE(status.message().find(one.words), std::string::npos) << one.mode << ": " << status.message();
+      EXPECT_NE(status.message().find("; tried again, "), std::string::npos) << status.message();
+      EXPECT_TRUE(status.message().ends_with("; nothing was changed")) << status.message();
+      EXPECT_EQ(model.bytes(), earlier) << one.mode;
+    }
+  }
+  EXPECT_EQ(Held::now(), before);
+}
+
+TEST(Worker, OneThatSaysNothingMeetsItsDeadline) {
+  const Held before = Held::now();
+  {
+    Device device = open_with(TK_BAD_WORKER, "says nothing", {.call_seconds = 0.1}).value();
+    Model model(nullptr);
+    const auto start = std::chrono::steady_clock::now();
+    const Status status = model.step(device, 1);
+    const auto took = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(status.code(), Code::unavailable);
+    EXPECT_NE(status.message().find("no answer in time"), std::string::npos) << status.message();
+    EXPECT_GE(took, 200ms);  // two attempts
+    EXPECT_LT(took, 5s);
+  }
+  EXPECT_EQ(Held::now(), before);
+}
+
+TEST(Worker, OneThatIsStoppedIsReplacedAndTheCallSucceeds) {
+  Device device = good({.threads = 2, .call_seconds = 0.5});
+  Model model(&device), expected(nullptr);
+  Device inner = open("cpu").value();
+  const auto mine = children();
+  ASSERT_EQ(mine.size(), 1u);
+  ASSERT_EQ(::kill(mine[0], SIGSTOP), 0);
+  const Status status = model.step(device, 1);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(state_of(mine[0]), 0);  // killed and reaped
+  EXPECT_EQ(children().size(), 1u);
+  ASSERT_TRUE(expected.step(inner, 1).ok());
+  EXPECT_EQ(model.bytes(), expected.bytes());
+}
+
+TEST(Worker, OneThatDoesNotStartIsTold) {
+  const Held before = Held::now();
+  EXPECT_EQ(open_with("/nonexistent/tokitai-worker", "").status().code(), Code::unavailable);
+  EXPECT_EQ(open_with("/nonexistent/tokitai-worker", "").status().message(),
+            "TOKITAI_WORKER names /nonexistent/tokitai-worker, which is no program");
+  const Status early = open_with(TK_BAD_WORKER, "refuses to start").status();
+  EXPECT_EQ(early.code(), Code::unavailable);
+  EXPECT_NE(early.message().find("ended with exit code 5"), std::string::npos) << early.message();
+  EXPECT_EQ(open_with("/bin/true", "").status().code(), Code::unavailable);
+  EXPECT_EQ(Held::now(), before);
+}
+
+TEST(Worker, FullSharedMemoryIsAStatusAndChangesNothing) {
+  Device device = good({.shared_bytes = 1 << 20});
+  EXPECT_EQ(device.allocate(2 << 20).status().code(), Code::unavailable);
+  Model own(nullptr);  // 110334 elements: 1.3 MB have to be staged
+  const std::string earlier = own.bytes();
+  const Status status = own.step(device, 1);
+  EXPECT_EQ(status.code(), Code::unavailable);
+  EXPECT_NE(status.message().find("adamw.step: shared memory is full: "), std::string::npos) << status.message();
+  EXPECT_EQ(own.bytes(), earlier);
+
+  // A back half that does not fit.
+  Buffer out = device.allocate(600 << 10).value();
+  auto* y = static_cast<float*>(out.data());
+  std::fill_n(y, 150 << 10, 5.0f);
+  const auto view = matrix(y, 150, 1 << 10);
+  EXPECT_EQ(softmax_forward(device, {.x = view, .y = view}).code(), Code::invalid);  // not allowed to alias
+  std::vector<float> x(150 << 10, 1);
+  EXPECT_EQ(softmax_forward(device, {.x = matrix(x.data(), 150, 1 << 10), .y = view}).code(), Code::unavailable);
+  EXPECT_TRUE(std::all_of(y, y + (150 << 10), [](float one) { return one == 5.0f; }));
+  out.reset();
+  std::vector<float> z(16);
+  EXPECT_TRUE(softmax_forward(device, {.x = matrix(x.data(), 1, 16), .y = matrix(z.data(), 1, 16)}).ok());
+}
+
+// The caller dies by SIGKILL, and cannot clean up: its worker goes all the same, even a stopped one.
+TEST(Worker, EndsWithItsCaller) {
+  for (const bool stopped : {false, true}) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const pid_t caller = ::fork();
+    if (caller == 0) {
+      Device device = good();
+      const pid_t mine = children().at(0);
+      if (::write(ends[1], &mine, sizeof mine) < 0) _exit(1);
+      for (;;) ::pause();
+    }
+    pid_t worker = 0;
+    ASSERT_EQ(::read(ends[0], &worker, sizeof worker), static_cast<ssize_t>(sizeof worker));
+    ASSERT_NE(state_of(worker), 0);
+    if (stopped) ::kill(worker, SIGSTOP);
+    ::kill(caller, SIGKILL);
+    ::waitpid(caller, nullptr, 0);
+    char state = '?';
+    for (int i = 0; i < 200 && state != 0 && state != 'Z'; ++i) {
+      std::this_thread::sleep_for(20ms);
+      state = state_of(worker);
+    }
+    EXPECT_TRUE(state == 0 || state == 'Z') << state;
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+}
+
+}  // namespace
+}  // namespace tokitai::server

@@ -1,0 +1,152 @@
+// Messages: what goes in comes out, and nothing else gets in.
+#include "server/message.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "server/bytes.h"
+#include "testing/instance.h"
+
+namespace tokitai::server {
+namespace {
+
+constexpr std::int64_t kShared = 1 << 20;
+
+PlacedCall example(std::string_view line) {
+  auto problem = testing::parse_problems(line);
+  EXPECT_TRUE(problem.ok()) << problem.status().message();
+  PlacedCall placed;
+  placed.call = testing::call_without_memory(problem->front()).value();
+  placed.places.resize(placed.call.contract->list ? placed.call.list.size() : 1);
+  std::int64_t offset = 64;
+  for (Places& set : placed.places)
+    for (Place& place : set) place = {offset += 4096, offset += 4096};
+  return placed;
+}
+std::string example_body(std::string_view line) {
+  const PlacedCall placed = example(line);
+  return encode(placed.call, placed.places);
+}
+
+TEST(Message, ACallComesOutAsItWentIn) {
+  for (const char* line : {"adamw.step n=5+0+300 master=yes t=3 lr=0.25", "layernorm.forward rows=3 cols=7 pad=2",
+                           "embedding.backward queries=4 dim=3 vocab=9 padding_index=2"}) {
+    const PlacedCall placed = example(line);
+    auto found = decode_call(encode(placed.call, placed.places), kShared);
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    EXPECT_EQ(found->call.contract, placed.call.contract);
+    EXPECT_EQ(encode(found->call, found->places), encode(placed.call, placed.places));
+    ASSERT_EQ(found->call.list.size(), placed.call.list.size());
+    for (std::size_t i = 0; i < placed.call.contract->options.size(); ++i) {
+      EXPECT_EQ(found->call.options[i].set, placed.call.options[i].set);
+      EXPECT_EQ(found->call.options[i].f, placed.call.options[i].f);
+      EXPECT_EQ(found->call.options[i].i, placed.call.options[i].i);
+    }
+  }
+}
+
+TEST(Message, StatusAndOutcomeComeOutAsTheyWentIn) {
+  const Reply reply{{Code::check_failed, "x[3] = nan"}, {true, 4, 5, 6}};
+  auto found = decode_reply(encode(reply));
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->status.code(), Code::check_failed);
+  EXPECT_EQ(found->status.message(), "x[3] = nan");
+  EXPECT_TRUE(found->outcome.skipped);
+  EXPECT_EQ(found->outcome.skipped_tensor, 4);
+  EXPECT_EQ(found->outcome.skipped_position, 5);
+  EXPECT_EQ(found->outcome.host_bytes_copied, 6);
+  auto bytes = decode_bytes_needed(encode(BytesNeeded{{}, 123}));
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_EQ(bytes->bytes, 123);
+  auto hello = decode_hello(encode(Hello{"cpu", {.threads = 2, .isa = "avx2", .plan = 1}, kShared}));
+  ASSERT_TRUE(hello.ok());
+  EXPECT_EQ(hello->device, "cpu");
+  EXPECT_EQ(hello->options.threads, 2);
+  EXPECT_EQ(hello->options.isa, "avx2");
+  EXPECT_EQ(hello->options.plan, 1);
+  EXPECT_EQ(hello->shared_bytes, kShared);
+}
+
+TEST(Message, EveryTruncationAndOneByteMoreIsRefused) {
+  const std::string bodies[] = {example_body("adamw.step n=5+9 t=1"), encode(Reply{{Code::invalid, "no"}, {}}),
+                                encode(Hello{"cpu", {}, kShared}), encode(Welcome{{}, 1, "cpu"}),
+                                encode(BytesNeeded{{}, 1})};
+  const auto refused = [](std::size_t which, std::string_view body) {
+    switch (which) {
+      case 0: return !decode_call(body, kShared).ok();
+      case 1: return !decode_reply(body).ok();
+      case 2: return !decode_hello(body).ok();
+      case 3: return !decode_welcome(body).ok();
+      default: return !decode_bytes_needed(body).ok();
+    }
+  };
+  for (std::size_t which = 0; which < std::size(bodies); ++which) {
+    EXPECT_FALSE(refused(which, bodies[which]));
+    for (std::size_t length = 0; length < bodies[which].size(); ++length)
+      EXPECT_TRUE(refused(which, std::string_view(bodies[which]).substr(0, length))) << which << " " << length;
+    EXPECT_TRUE(refused(which, bodies[which] + '\0')) << which;
+  }
+}
+
+TEST(Message, HeadersAreCheckedFieldByField) {
+  const auto good = encode(Header{Kind::call, 12, 3});
+  const auto with = [&](std::size_t at, char byte) {
+    auto bytes = good;
+    bytes[at] = byte;
+    return decode_header({bytes.data(), bytes.size()});
+  };
+  auto header = decode_header({good.data(), good.size()});
+  ASSERT_TRUE(header.ok());
+  EXPECT_EQ(header->kind, Kind::call);
+  EXPECT_EQ(header->length, 12u);
+  EXPECT_EQ(header->sequence, 3u);
+  EXPECT_FALSE(with(0, 'x').ok());
+  EXPECT_EQ(with(4, 2).status().message(), "a malformed message: version 2; this is version 1");
+  EXPECT_FALSE(with(6, 0).ok());
+  EXPECT_FALSE(with(6, 7).ok());
+  EXPECT_TRUE(with(11, 3).ok());
+  EXPECT_FALSE(with(11, 4).ok());  // 64 MiB and 12 bytes
+  EXPECT_FALSE(decode_header({good.data(), good.size() - 1}).ok());
+}
+
+// Bytes of the one operand of softmax.forward's x within the body: name, sets, then rank, type, shape, stride, places.
+TEST(Message, PlacesOutsideTheSharedMemoryAreRefused) {
+  const auto body = [](auto change) {
+    PlacedCall placed = example("softmax.forward rows=3 cols=8 type=f32 pad=4");
+    change(placed);
+    return decode_call(encode(placed.call, placed.places), kShared).ok();
+  };
+  const std::int64_t extent = (2 * 12 + 8) * 4;
+  EXPECT_TRUE(body([&](PlacedCall& p) { p.places[0][0].read = kShared - extent; }));
+  EXPECT_FALSE(body([&](PlacedCall& p) { p.places[0][0].read = kShared - extent + 4; }));
+  EXPECT_FALSE(body([&](PlacedCall& p) { p.places[0][1].write = kShared - extent + 4; }));
+  EXPECT_FALSE(body([](PlacedCall& p) { p.places[0][0].read = -4; }));
+  EXPECT_FALSE(body([](PlacedCall& p) { p.places[0][0].read = 2; }));  // not a multiple of the element
+  EXPECT_FALSE(body([](PlacedCall& p) { p.places[0][0].read = INT64_MAX; }));
+  EXPECT_FALSE(body([](PlacedCall& p) { p.call.operands[0].shape[0] = INT64_MAX; }));
+  EXPECT_FALSE(body([](PlacedCall& p) { p.call.operands[0].row_stride = INT64_MAX; }));
+  EXPECT_FALSE(body([](PlacedCall& p) { p.call.operands[0].shape = {INT64_MAX, INT64_MAX}; }));
+  EXPECT_FALSE(body([](PlacedCall& p) { p.call.operands[0].shape[1] = -8; }));
+  EXPECT_FALSE(body([](PlacedCall& p) { p.call.operands[0].row_stride = 7; }));
+}
+
+TEST(Message, ACountThatLiesAllocatesNothing) {
+  Writer w;
+  w.put_text("adamw.step");
+  for (int i = 0; i < 8; ++i) {
+    w.put(std::uint8_t{0});
+    w.put(0.0f);
+    w.put(std::int64_t{0});
+  }
+  w.put(std::uint32_t{0xffffffff});
+  w.put(std::uint64_t{0});
+  EXPECT_FALSE(decode_call(w.bytes(), kShared).ok());
+  EXPECT_FALSE(decode_call(std::string("\xff\xff\xff\xff", 4) + "adamw.step", kShared).ok());
+  Writer unknown;
+  unknown.put_text("adamw.stop");
+  EXPECT_EQ(decode_call(unknown.bytes(), kShared).status().message(), "a malformed message: no operator 'adamw.stop'");
+}
+
+}  // namespace
+}  // namespace tokitai::server

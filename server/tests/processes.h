@@ -1,0 +1,55 @@
+// What a test counts before and after: this process's descriptors, shared mappings, threads and children.
+#pragma once
+#include <dirent.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <csignal>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace tokitai::server {
+
+inline std::vector<std::string> entries(const std::string& folder) {
+  std::vector<std::string> names;
+  if (DIR* open = ::opendir(folder.c_str())) {
+    while (const dirent* one = ::readdir(open))
+      if (one->d_name[0] != '.') names.emplace_back(one->d_name);
+    ::closedir(open);
+  }
+  return names;
+}
+
+inline std::vector<pid_t> children() {
+  std::vector<pid_t> all;
+  for (const std::string& thread : entries("/proc/self/task")) {
+    std::ifstream list("/proc/self/task/" + thread + "/children");
+    for (pid_t one = 0; list >> one;) all.push_back(one);
+  }
+  return all;
+}
+
+// 'R', 'S', 'T' (stopped), 'Z' (ended, not reaped); 0 where there is no such process.
+inline char state_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  if (!std::getline(file, text)) return 0;
+  const std::size_t name_end = text.rfind(')');
+  return name_end == std::string::npos ? '?' : text[name_end + 2];
+}
+
+struct Held {
+  std::size_t descriptors, threads, children, shared_mappings;
+  bool operator==(const Held&) const = default;
+
+  static Held now() {
+    Held held{entries("/proc/self/fd").size(), entries("/proc/self/task").size(), server::children().size(), 0};
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);)
+      if (line.find("memfd:tokitai") != std::string::npos) ++held.shared_mappings;
+    return held;
+  }
+};
+
+}  // namespace tokitai::server
