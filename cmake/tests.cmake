@@ -95,6 +95,13 @@ set_tests_properties(verify_lockstep PROPERTIES LABELS full SKIP_RETURN_CODE 3)
 add_test(NAME compile_all COMMAND tokitai_command compile --all --audit)
 set_tests_properties(compile_all PROPERTIES LABELS full SKIP_RETURN_CODE 3)
 
+# What is claimed about index arithmetic, and index arithmetic broken on purpose.
+if(TARGET tokitai_claims)
+  tokitai_test(seeded_test fast SOURCES proofs/tests/seeded_test.cpp LIBRARIES tokitai_claims)
+  add_test(NAME prove COMMAND tokitai_command prove each tile)
+  set_tests_properties(prove PROPERTIES LABELS full)
+endif()
+
 # What others build on: install to a temporary prefix, build a small program against find_package(tokitai).
 add_test(NAME package COMMAND bash ${PROJECT_SOURCE_DIR}/testing/package/test.sh ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER})
 set_tests_properties(package PROPERTIES LABELS fast)

@@ -12,6 +12,7 @@ packages=(
   libsodium-dev         # SHA-256: what the kernel cache and evidence go by; ed25519: signatures
   libboost-context-dev  # fibers: GPU threads on the CPU, in the lockstep machine
   libmpfi-dev           # intervals (with MPFR and GMP): true errors, and what exp, log, tanh, erf and fma are tested against
+  libz3-dev             # the solver of `tokitai prove`; without it everything else works
 )
 case "${1:-build}" in
   build) ;;

@@ -2,6 +2,7 @@
 // tensors in one launch.
 #pragma once
 #include "machines/device/memory.h"
+#include "machines/device/place_each.h"
 #include "machines/device/plans.h"
 #include "patterns/names.h"
 #include "patterns/reduction.h"
@@ -116,7 +117,7 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
     const Global<const Tensor> tensors = global<const Tensor>(arguments.tensors);
     int low = 0, high = static_cast<int>(arguments.extent[0]) - 1;
     while (low < high) {
-      const int middle = (low + high + 1) / 2;
+      const int middle = middle_of(low, high);
       const Tensor at = tensors[middle];
       if (at.first <= piece)
         low = middle;
@@ -133,9 +134,9 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
     TK_UNROLL
     for (int i = 0; i < 8; ++i)
       if (kind_at(P.kinds, i) != Kind::absent) address |= std::bit_cast<u64>(tensor.data[i]);
-    const i64 base = (piece - tensor.first) * P.turns * P.threads * P.wide;
+    const i64 begin = piece_begin(piece, i64{tensor.first}, P.turns, P.threads, P.wide);
     for (int turn = 0; turn < P.turns; ++turn) {
-      first = base + (static_cast<i64>(turn) * P.threads + thread_index()) * P.wide;
+      first = vector_begin(begin, turn, thread_index(), P.threads, P.wide);
       const i64 left = tensor.length - first;
       if (left <= 0) break;
       count = left >= P.wide ? P.wide : static_cast<int>(left);

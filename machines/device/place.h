@@ -1,33 +1,16 @@
-// Which element a thread owns. Templates over the integer type, made of + - * / % by constants: a kernel runs
-// them with int, a solver can run the same text with symbols.
+// The words that index arithmetic is written in, beside + - * / % by constants and comparisons. place_each.h,
+// place_row.h and place_tile.h say with them which element a thread owns and which word of memory it touches, as
+// templates over the integer type: a kernel runs them with int and i64, the prover (proofs/) runs the same text with
+// symbols, for all sizes. Symbols bring their own versions of these words.
 #pragma once
 #include "machines/device/alias.h"
 
 namespace tokitai::device {
 
-// The row pattern. A block of 2048 columns is held by 256 / wide threads; the canonical lane l belongs to
-// thread l / wide, so a lane's whole chain lies in one thread.
-template <class I> TK_FN I held_block(I thread, int wide) { return thread / (256 / wide); }
-template <class I> TK_FN I first_lane(I thread, int wide) { return thread % (256 / wide) * wide; }
-template <class I> TK_FN I column_of(I block, I chunk, I lane) { return block * 2048 + chunk * 256 + lane; }
+template <class I> TK_FN I choose(bool condition, I yes, I no) { return condition ? yes : no; }
+TK_FN i64 as_long(int v) { return v; }
 
-// Where a column lies: the inverse of column_of.
-template <class I> struct ColumnPlace {
-  I block, chunk, lane;
-};
-template <class I> TK_FN ColumnPlace<I> place_of_column(I column) {
-  return {column / 2048, column % 2048 / 256, column % 256};
-}
-
-// A thread's staged cell of shared memory: neighbouring threads lie side by side.
-template <class I>
-TK_FN I staged_cell(I stage, I operand, I chunk, I piece, I thread, int operands, int chunks, int pieces, int threads) {
-  return (((stage * operands + operand) * chunks + chunk) * pieces + piece) * threads + thread;
-}
-
-// The box: one value per group of 32 threads and term, of two reductions in flight.
-template <class I> TK_FN I box_slot(I parity, I term, I group, I groups) {
-  return (parity * 3 + term) * groups + group;
-}
+// A row of pieces of `size`: how many hold `count` things, the last perhaps not full.
+template <class I> TK_FN I pieces_of(I count, int size) { return (count + (size - 1)) / size; }
 
 }  // namespace tokitai::device

@@ -3,11 +3,13 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "compiler/target.h"
 #include "contract/contract.h"
 #include "machines/device/arguments.h"
+#include "machines/device/plans.h"
 #include "runtime/kernel_table.h"
 
 namespace tokitai::device {
@@ -22,6 +24,9 @@ struct Machinery {
 };
 inline constexpr int kVariants = 4;
 
+// The constants a kernel was made with; none where it has no place of its own to speak of (a check).
+using Constants = std::variant<std::monostate, EachPlan, RowPlan, SegmentPlan, TilePlan>;
+
 struct Launch {
   std::string source;  // the main text
   std::string kernel;  // its extern "C" name
@@ -33,6 +38,7 @@ struct Launch {
   bool integer_atomics = false;  // the audit lets these pass: their outcome does not depend on their order
   std::int64_t work = 0;         // blocks wanted
   bool follows = false;          // may be set up while the launch before it runs: it waits for it itself
+  Constants constants{};         // as in the text: what the prover speaks about
   bool persistent = false;       // at most as many blocks as the device holds at once, a multiple of `cluster`
 };
 

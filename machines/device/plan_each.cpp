@@ -45,6 +45,7 @@ Result<Program> plan_each(const Call& call, const Machinery& machinery) {
     launch.integer_atomics = check;
     launch.source = source_of(call, machinery, "each.h", text_of(plan), launch, body, 1);
     launch.work = blocks;
+    launch.constants = plan;
     program.launches.push_back(std::move(launch));
   };
   if (p.checked) add("_check", "each_check_kernel<Definition, plan>", p, true);

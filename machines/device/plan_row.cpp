@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "machines/device/plan_parts.h"
+#include "machines/device/row_shape.h"
 
 namespace tokitai::device {
 namespace {
@@ -120,6 +121,10 @@ std::string words_of(const RowPlan& p, const Facts& f) {
 Result<Program> plan_row(const Call& call, const Machinery& machinery) {
   Facts f{call, call.operand(0).rows(), call.operand(0).cols(), static_cast<int>(size_of(call.operand(0).type))};
   const RowPlan p = choose(f, machinery);
+  if (const ColumnRange right = columns_for(p, static_cast<int>(f.cols));
+      f.cols < right.least || f.cols > right.most || f.cols % right.multiple != 0)
+    return Status(Code::internal, fmt::format("{}: a plan for {} to {} columns, multiples of {}, where there are {}",
+                                              call.contract->name, right.least, right.most, right.multiple, f.cols));
   Program program;
   program.pattern = Pattern::row;
   program.arguments = arguments_of(call);
@@ -150,6 +155,7 @@ Result<Program> plan_row(const Call& call, const Machinery& machinery) {
   launch.block = p.threads;
   launch.shared_bytes = shared_of(p, f.storage_bytes);
   launch.cluster = p.cluster;
+  launch.constants = p;
   launch.integer_atomics = p.finishes;
   const int resident = p.on_chip && p.threads <= 256 && !p.column_sums ? 2 : 1;
   launch.source =

@@ -90,6 +90,7 @@ Result<Program> plan_segment(const Call& call, const Machinery& machinery) {
         p.wide, p.whole ? p.access : static_cast<int>(size_of(out.type)));
     launch.work = (queries + groups - 1) / groups;
   }
+  launch.constants = p;
   program.launches.push_back(std::move(launch));
   return program;
 }

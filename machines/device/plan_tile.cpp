@@ -67,6 +67,7 @@ Result<Program> plan_tile(const Call& call, const Machinery& machinery) {
       p.rows, p.cols, p.inner, p.thread_rows, p.thread_cols, p.access[0], p.access[1], p.access[2]);
   launch.shared_bytes = 2 * (p.rows + 4 + p.cols + 4) * p.inner * 4;
   launch.work = tiles();
+  launch.constants = p;
   program.launches.push_back(std::move(launch));
   return program;
 }

@@ -4,10 +4,10 @@
 // long for the chip is read again for every pass (on_chip is false); one that fits a few blocks of a cluster is
 // shared by them.
 #pragma once
-#include "machines/device/place.h"
+#include "machines/device/memory.h"
+#include "machines/device/place_row.h"
 #include "machines/device/row_shape.h"
 #include "patterns/names.h"
-#include "patterns/reduction.h"
 
 namespace tokitai::device {
 
@@ -34,11 +34,11 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
       : arguments(a),
         rows(a.extent[0]),
         n(P.cols > 0 ? P.cols : static_cast<int>(a.extent[1])),
-        thread(thread_index() % Shape::kTeam),
-        team(thread_index() / Shape::kTeam),
+        thread(thread_in_team(thread_index(), Shape::kTeam)),
+        team(team_of(thread_index(), Shape::kTeam)),
         rank(P.cluster > 1 ? cluster_rank() : 0),
         lane(first_lane(thread, P.wide)),
-        first_block(rank * Shape::kHeld + held_block(thread, P.wide)) {}
+        first_block(first_block_of(rank, thread, Shape::kHeld, P.wide)) {}
 
   // --- Facts.
   TK_FN float cols() const { return static_cast<float>(n); }
@@ -84,7 +84,7 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
   }
 
   // --- Which elements exist.
-  TK_FN int blocks() const { return (n + (kBlock - 1)) / kBlock; }
+  TK_FN int blocks() const { return column_blocks(n); }
   TK_FN int column(At i) const { return column_of(i.block, i.chunk, lane + i.element); }
   // How many of the vector's elements exist; `wide` and 0 are the usual answers.
   TK_FN int existing(int block, int chunk) const {
@@ -104,7 +104,7 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
   // every thread then runs the same text, and no barrier waits for the slower one of the last block. Otherwise a whole
   // block is asked for once, so that its vectors need not be.
   template <class F> TK_FN void for_chunks(int block, F f) const {
-    if (P.guard == Guard::none || (!P.blind && P.chunks == kChunks && (block + 1) * kBlock <= n)) {
+    if (P.guard == Guard::none || (!P.blind && P.chunks == kChunks && whole_block(block, n))) {
       TK_UNROLL
       for (int chunk = 0; chunk < P.chunks; ++chunk) f(chunk, P.wide);
     } else {
@@ -229,8 +229,7 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
       if constexpr (P.guard == Guard::elements || (P.column_sums && P.threads > 256)) {
         return m.template element<K>(from, i);
       } else {
-        if (i.element == 0)
-          vector = load_packed<K, P.wide, P.access, true>(from + column_of(i.block, i.chunk, m.lane));
+        if (i.element == 0) vector = load_packed<K, P.wide, P.access, true>(from + column_of(i.block, i.chunk, m.lane));
         return vector[i.element];
       }
     }
@@ -259,7 +258,7 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
       return Scratch{global<float>(arguments.workspace) + scratch_offset(), *this};
   }
   // Where a row does not stay on chip each block of threads has a box and a made row in the workspace.
-  TK_FN i64 scratch_floats() const { return n + i64{3} * blocks() * Shape::kGroups; }
+  TK_FN i64 scratch_floats() const { return scratch_size(i64{n}, blocks(), Shape::kGroups); }
   TK_FN i64 scratch_offset() const { return block_index() * scratch_floats(); }
 
   // --- Reductions.
@@ -307,7 +306,7 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
     return v;
   }
   template <class Term> TK_FN void post(int term, int block, float v) const {
-    const int group = block * Shape::kGroups + thread % Shape::kColumnThreads / 32;
+    const int group = group_in_row(block, thread, Shape::kGroups, Shape::kColumnThreads);
     const int slot_of_group = box_at(term, group);
     if constexpr (P.cluster > 1) {
       // Mail orders nothing but itself. What this group read of other blocks' columns has arrived before it sends:
@@ -398,11 +397,11 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
     if constexpr (Shape::kOneGroup) {
       // From the owner's cell: the row may be written over, and nothing orders a group's memory accesses.
       const auto place = place_of_column(static_cast<int>(exists ? j : 0));
-      const int owner = place.lane / P.wide;
+      const int owner = owner_of_lane(place.lane, P.wide);
       float v = 0.0f;
       if (thread == owner) {
         constexpr int kPerPiece = Shape::kPiece / bytes_of(K);
-        const int e = place.lane % P.wide;
+        const int e = element_of_lane(place.lane, P.wide);
         const auto from = cast<Raw<K>>(cell(stage, slot<O>(), place.chunk, e / kPerPiece));
         v = widen<K>(from[e % kPerPiece]);
       }
@@ -456,9 +455,9 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
 
   // --- Column sums: chains of 32 rows in registers, or in the partial row itself.
   TK_FN Global<float> partial_row(int which, i64 chain) const {
-    const i64 chains = (rows + (kChain - 1)) / kChain;
+    const i64 chains = pieces_of(rows, kChain);
     const i64 behind = P.on_chip ? 0 : grid_size() * scratch_floats();
-    return global<float>(arguments.workspace) + (behind + (which * chains + chain) * n);
+    return global<float>(arguments.workspace) + (behind + partial_begin(which, chain, chains, i64{n}));
   }
   template <int which, class Term> TK_FN void column_chain(const Term& term) {
     for_blocks([&](int block) {
@@ -519,11 +518,11 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
     Global<const float> from = global<const float>(arguments.operand[O::index].data);
     Global<float> to = partial_row(0, 0);
     for (i64 count = rows; count > 1;) {
-      const i64 chains = (count + (kChain - 1)) / kChain;
+      const i64 chains = pieces_of(count, kChain);
       for (i64 chain = thread_index(); chain < chains; chain += P.threads) {
-        const i64 end = (chain + 1) * kChain < count ? (chain + 1) * kChain : count;
+        const i64 end = chain_end(chain, count);
         float acc = 0.0f;
-        for (i64 r = chain * kChain; r < end; ++r) acc = acc + from[r];
+        for (i64 r = chain_begin(chain); r < end; ++r) acc = acc + from[r];
         to[chain] = acc;
       }
       barrier();

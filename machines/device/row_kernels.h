@@ -14,7 +14,7 @@ template <class D, RowPlan P> TK_FN void row_kernel(const Arguments& arguments) 
   if constexpr (P.cluster > 1) m.open_mailboxes();  // and every block has begun before its memory is written to
   const i64 worker = block_index() / P.cluster, workers = grid_size() / P.cluster;
   if constexpr (P.column_sums) {
-    const i64 chains = (m.rows + (kChain - 1)) / kChain;
+    const i64 chains = pieces_of(m.rows, kChain);
     for (i64 chain = worker; chain < chains; chain += workers) {
       const i64 first = chain * kChain, end = first + kChain;
       m.clear_sums();
@@ -22,7 +22,7 @@ template <class D, RowPlan P> TK_FN void row_kernel(const Arguments& arguments) 
       m.write_sums(chain);
     }
   } else {
-    m.run(worker * P.teams + m.team, m.rows, workers * P.teams);
+    m.run(first_row_of(worker, m.team, P.teams), m.rows, workers * P.teams);
   }
   if constexpr (P.cluster > 1) cluster_barrier();  // no block ends while others may send to it
   if constexpr (P.finishes)
@@ -43,23 +43,23 @@ template <class D, RowPlan P> TK_FN void row_check_kernel(const Arguments& argum
 template <RowPlan P, int first_out> TK_FN void column_kernel(const Arguments& arguments) {
   await_earlier();
   const i64 rows = arguments.extent[0], n = arguments.extent[1];
-  const i64 per_sum = (n + 31) / 32;
-  const int which = static_cast<int>(block_index() / per_sum);
-  const i64 column = block_index() % per_sum * 32 + thread_index() % 32;
+  const i64 per_sum = pieces_of(n, 32);
+  const int which = static_cast<int>(sum_of(block_index(), per_sum));
+  const i64 column = summed_column(block_index(), thread_index(), per_sum);
   const int group = thread_index() / 32;
-  const i64 partials = (rows + (kChain - 1)) / kChain;
+  const i64 partials = pieces_of(rows, kChain);
   const i64 region = 2 * partials * n;
   // What the first kernel needed in front of the partial rows is said by the planner.
   const Global<float> base = global<float>(arguments.workspace) + arguments.extent[2];
   Global<float> from = base + which * partials * n;
-  const i64 second = (partials + (kChain - 1)) / kChain;
+  const i64 second = pieces_of(partials, kChain);
   Global<float> to = base + (region + which * second * n);
   for (i64 count = partials; count > 1;) {
-    const i64 chains = (count + (kChain - 1)) / kChain;
+    const i64 chains = pieces_of(count, kChain);
     for (i64 chain = group; chain < chains; chain += P.threads / 32)
       if (column < n) {
         float v[kChain];
-        const i64 first = chain * kChain;
+        const i64 first = chain * kChain;  // written out: as chain_begin clang makes other code of it
         TK_UNROLL
         for (int r = 0; r < kChain; ++r) {
           v[r] = 0.0f;

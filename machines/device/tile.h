@@ -2,17 +2,17 @@
 // tile of outputs, a thread a few rows and columns of it; the inner index runs upwards, one fma chain per output.
 #pragma once
 #include "machines/device/memory.h"
-#include "machines/device/place.h"
+#include "machines/device/place_tile.h"
 #include "machines/device/plans.h"
 #include "patterns/names.h"
 
 namespace tokitai::device {
 
 template <class D, TilePlan P> struct TileMachine : D::Names {
-  static constexpr int kPitchA = P.rows + 4, kPitchB = P.cols + 4;  // floats from one inner index to the next
-  static constexpr int kThreadsAcross = P.cols / P.thread_cols;
-  static constexpr int kThreads = P.rows / P.thread_rows * kThreadsAcross;
-  static constexpr int kBuffer = (kPitchA + kPitchB) * P.inner;  // floats of one stage
+  static constexpr int kPitchA = tile_shape(P).pitch_a, kPitchB = tile_shape(P).pitch_b;
+  static constexpr int kThreadsAcross = tile_shape(P).across;
+  static constexpr int kThreads = tile_shape(P).threads;
+  static constexpr int kBuffer = tile_shape(P).buffer;  // floats of one stage
 
   const Arguments& arguments;
   TK_FN explicit TileMachine(const Arguments& a) : arguments(a) {}
@@ -21,22 +21,35 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
   // index unless the factor is stored the other way round.
   template <int O, bool along_outer, int outer, int access, int pitch> struct Loader {
     static constexpr Kind K = kind_at(P.kinds, O);
-    static constexpr int kVector = access / bytes_of(K);
-    static constexpr int kAcross = (along_outer ? outer : P.inner) / kVector;  // vectors side by side
-    static constexpr int kVectors = outer * P.inner / kVector;
-    static constexpr int kEach = (kVectors + kThreads - 1) / kThreads;
+    static constexpr int kVector = loader_shape(P, O, along_outer, outer).vector;
+    static constexpr int kAcross = loader_shape(P, O, along_outer, outer).across;  // vectors side by side
+    static constexpr int kVectors = loader_shape(P, O, along_outer, outer).vectors;
+    static constexpr int kEach = loader_shape(P, O, along_outer, outer).turns;
     static constexpr int kWords = access < 4 ? 1 : access / 4;
     u32 held[kEach][kWords];
 
-    static TK_FN int vector_of(int turn) { return turn * kThreads + thread_index(); }
-    static TK_FN int outer_of(int vector) { return along_outer ? vector % kAcross * kVector : vector / kAcross; }
-    static TK_FN int inner_of(int vector) { return along_outer ? vector / kAcross : vector % kAcross * kVector; }
+    static TK_FN int vector_in(int turn) { return vector_of(turn, thread_index(), kThreads); }
+    // Written out: clang makes other code of calls of vector_outer and vector_inner for gfx942. They are the same.
+    static constexpr TK_FN int outer_of(int vector) {
+      return along_outer ? vector % kAcross * kVector : vector / kAcross;
+    }
+    static constexpr TK_FN int inner_of(int vector) {
+      return along_outer ? vector / kAcross : vector % kAcross * kVector;
+    }
+    static constexpr bool as_proved() {
+      for (int v = 0; v < kVectors; ++v)
+        if (outer_of(v) != vector_outer(v, along_outer, kAcross, kVector) ||
+            inner_of(v) != vector_inner(v, along_outer, kAcross, kVector))
+          return false;
+      return true;
+    }
+    static_assert(as_proved());
 
     // A turn's vectors lie kRows stored rows below the last turn's.
-    static constexpr int kRows = kThreads / kAcross;
+    static constexpr int kRows = loader_shape(P, O, along_outer, outer).rows;
     static_assert(kThreads % kAcross == 0 && kRows > 0);
     TK_FN void load(const Arguments& a, i64 first_outer, i64 first_inner, i64 outers, i64 inners) {
-      const int vector = vector_of(0);
+      const int vector = vector_in(0);
       const i64 o = first_outer + outer_of(vector), i = first_inner + inner_of(vector);
       const i64 row = along_outer ? i : o, below = (along_outer ? inners : outers) - row;
       // Stored rows from this one on that exist, none where the vector itself lies beside them.
@@ -49,7 +62,7 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
       for (int turn = 0; turn < kEach; ++turn) {
         TK_UNROLL
         for (int w = 0; w < kWords; ++w) held[turn][w] = 0;
-        if ((kVectors % kThreads == 0 || vector_of(turn) < kVectors) && turn * kRows < left) {
+        if ((kVectors % kThreads == 0 || vector_in(turn) < kVectors) && turn * kRows < left) {
           if constexpr (access < 4) {
             held[turn][0] = from[0];
           } else {
@@ -65,7 +78,7 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     TK_FN void store(Shared<float> to) const {
       TK_UNROLL
       for (int turn = 0; turn < kEach; ++turn) {
-        const int vector = vector_of(turn);
+        const int vector = vector_in(turn);
         if (kVectors % kThreads != 0 && vector >= kVectors) break;
         float v[kVector];
         TK_UNROLL
@@ -75,7 +88,7 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
           else
             v[e] = widen<K>(held[turn][e]);
         }
-        const Shared<float> at = to + (inner_of(vector) * pitch + outer_of(vector));
+        const Shared<float> at = to + staged_word(inner_of(vector), outer_of(vector), pitch);
         if constexpr (along_outer && kVector >= 4) {
           TK_UNROLL
           for (int q = 0; q < kVector / 4; ++q)
@@ -88,18 +101,8 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     }
   };
 
-  // A thread's rows and columns come four at a time, spread over the tile, so that a group of 32 threads reads
-  // neighbouring words of shared memory.
-  static TK_FN int thread_row(int i) {
-    const int group = thread_index() / 32, lane = thread_index() % 32;
-    const int down = group / (kThreadsAcross / 8) * 4 + lane / 8;
-    return i / 4 * (P.rows / (P.thread_rows / 4)) + down * 4 + i % 4;
-  }
-  static TK_FN int thread_col(int j) {
-    const int group = thread_index() / 32, lane = thread_index() % 32;
-    const int across = group % (kThreadsAcross / 8) * 8 + lane % 8;
-    return j / 4 * (P.cols / (P.thread_cols / 4)) + across * 4 + j % 4;
-  }
+  static TK_FN int thread_row(int i) { return tile_row(thread_index(), i, P.rows, P.thread_rows, kThreadsAcross); }
+  static TK_FN int thread_col(int j) { return tile_col(thread_index(), j, P.cols, P.thread_cols, kThreadsAcross); }
 
   TK_FN void multiply(Shared<const float> a, Shared<const float> b, float (&acc)[P.thread_rows][P.thread_cols]) const {
     float x[P.thread_rows], y[P.thread_cols];
@@ -135,8 +138,9 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     using FactorA = FactorOf<A>;
     using FactorB = FactorOf<B>;
     const i64 rows = arguments.extent[0], cols = arguments.extent[1], inner = arguments.extent[2];
-    const i64 tiles_across = (cols + (P.cols - 1)) / P.cols;
-    const i64 first_row = block_index() / tiles_across * P.rows, first_col = block_index() % tiles_across * P.cols;
+    const i64 tiles_across = pieces_of(cols, P.cols);
+    const i64 first_row = tile_first_row(block_index(), tiles_across, P.rows);
+    const i64 first_col = tile_first_col(block_index(), tiles_across, P.cols);
 
     // A's rows are the output's; stored transposed, memory runs along them. B's columns likewise.
     Loader<FactorA::index, FactorA::transposed, P.rows, P.access[FactorA::index], kPitchA> load_a;

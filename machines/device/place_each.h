@@ -1,0 +1,20 @@
+// Where the each pattern's elements lie: a list of tensors is cut into pieces of turns * threads * wide elements, no
+// piece belongs to two tensors, and a thread takes `wide` neighbouring elements of a piece per turn.
+#pragma once
+#include "machines/device/place.h"
+
+namespace tokitai::device {
+
+// One step of the search for the tensor that a piece belongs to: the middle of those it can still be.
+template <class I> TK_FN I middle_of(I low, I high) { return (low + high + 1) / 2; }
+
+// The first element of a piece, in its tensor; `first_piece` is the tensor's.
+template <class L> TK_FN L piece_begin(L piece, L first_piece, int turns, int threads, int wide) {
+  return (piece - first_piece) * turns * threads * wide;
+}
+// The first element of a thread's vector in one turn.
+template <class L, class I> TK_FN L vector_begin(L begin, I turn, I thread, int threads, int wide) {
+  return begin + (as_long(turn) * threads + thread) * wide;
+}
+
+}  // namespace tokitai::device

@@ -1,0 +1,14 @@
+// The largest sizes that contracts let pass (contract/check.cpp: an operand takes less than 2^63 bytes, an element at
+// least two of them) and that a launch can have.
+#pragma once
+#include <cstdint>
+#include <limits>
+
+namespace tokitai::proofs {
+
+inline constexpr std::int64_t kMostElements = std::int64_t{1} << 62;
+inline constexpr std::int64_t kMostTensors = std::int64_t{1} << 30;
+inline constexpr std::int64_t kMostBlocks = std::numeric_limits<int>::max();
+inline constexpr std::int64_t kMostCols = (std::int64_t{1} << 24) + 1;  // of a row: kColsLimit in contract/build.h
+
+}  // namespace tokitai::proofs
