@@ -42,7 +42,8 @@ inline constexpr Promise kBoundPromise{
     "where the formula has a real-number result and nothing overflows, every output is within a bound of it that a "
     "running error analysis of the formula derives from the data; it is never exceeded (tokitai accuracy)"};
 inline constexpr std::string_view kBoundOfData =
-    "The error bound belongs to the data at hand: where terms cancel it is large, and no formula over all data is given.";
+    "The error bound belongs to the data at hand: where terms cancel it is large, and no formula over all data is "
+    "given.";
 
 inline constexpr Limit kColsLimit{"cols", std::int64_t{1} << 24};  // so that n is exact in binary32
 
