@@ -25,6 +25,8 @@ std::int64_t index_limit(const Problem& problem) {
   return problem.size("vocab") != 0 ? problem.size("vocab") : problem.size("cols");
 }
 
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;  // of one operand; more than a process can address
+
 // The options of a problem, and the views of each operand set, still without memory.
 Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets) {
   const Contract& contract = *problem.contract;
@@ -46,7 +48,14 @@ Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets)
       for (int d = 0; d < view.rank; ++d)
         view.shape[static_cast<std::size_t>(d)] =
             contract.list ? problem.list[t] : problem.size(spec.shape[static_cast<std::size_t>(d)]);
-      view.row_stride = view.rank == 2 ? view.shape[1] + problem.pad : 1;
+      std::int64_t bytes = 0;  // before anything is multiplied for real
+      const auto [rows, cols] = std::pair(view.shape[0], view.rank == 2 ? view.shape[1] : 1);
+      view.row_stride = 1;
+      if ((view.rank == 2 && __builtin_add_overflow(cols, problem.pad, &view.row_stride)) ||
+          __builtin_mul_overflow(rows, view.row_stride, &bytes) ||
+          __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(view.type)), &bytes) || bytes > kMostBytes)
+        return Status::invalid(fmt::format("{}: {} of {} x {} elements takes more than {} bytes", contract.name,
+                                           spec.name, rows, cols, kMostBytes));
     }
   return {};
 }

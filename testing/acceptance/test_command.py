@@ -81,6 +81,14 @@ class Listings(CommandTest):
                             for one in document["devices"]))
         self.assertEqual(self.command("verify", "--device", "all", "--report", self.folder).returncode, 2)
 
+    def test_sizes_beyond_memory_are_refused(self):
+        for sizes in ("rows=4611686018427387904 cols=4611686018427387904", "rows=4611686018427387904 cols=8",
+                      "rows=3 cols=9223372036854775807 pad=9", "rows=1073741824 cols=1073741824"):
+            for command in ("verify", "bench", "accuracy"):
+                result = self.command(command, "--problem", f"softmax.forward {sizes}")
+                self.assertEqual(result.returncode, 2 if command != "verify" else 1, (sizes, command, result))
+                self.assertIn("x of ", result.stdout + result.stderr)
+
     def test_verify_for_a_person(self):
         shown = self.succeed("verify", "--device", "cpu", "--quick", "--op", "softmax.backward")
         self.assertIn("softmax.backward", shown)
