@@ -10,9 +10,7 @@
 #include "cli/output_files.h"
 #include "cli/request.h"
 #include "cli/tensors.h"
-#include "evidence/accuracy.h"
-#include "machines/analysis/machine.h"
-#include "tokitai/report.h"
+#include "tokitai/true_error.h"
 
 namespace tokitai::cli {
 namespace {
@@ -89,50 +87,12 @@ Status write_outputs(const Request& request, const Tensors& tensors, std::vector
   return write_all(files);
 }
 
-// The true error of a call's outputs, and its bound, for the report. Interval arithmetic takes about a microsecond an
-// operation, so only calls of a moderate size are measured. Where labels or indices are asked first, only after the
-// device has; such a call must not have written over what it read.
-class Measured {
- public:
-  explicit Measured(Call& call) : call_(call) {
-    constexpr double kMostOperations = 3e7;
-    if (!check(call).ok() || static_cast<double>(cost_of(call).flops) > kMostOperations) return;
-    const auto kernels = analysis::kernels(*call.contract);
-    if (!kernels.ok()) return;
-    kernels_ = kernels.value();
-    if (call.contract->refusal == nullptr)
-      accuracy_.emplace(call, *kernels_);
-    else if (writes_over_inputs())
-      kernels_.reset();
-  }
-  void put(Report& report) {
-    if (!kernels_ || report.outcome.skipped) return;
-    if (!accuracy_) accuracy_.emplace(call_, *kernels_);
-    const evidence::AccuracyFigures figures = evidence::together(accuracy_->of(call_, report.op));
-    if (figures.outputs == 0) return;
-    report.worst_ulp = figures.worst_ulp;
-    report.bound_ulp = figures.worst_bound_ulp;
-  }
-
- private:
-  bool writes_over_inputs() const {
-    return std::any_of(call_.contract->operands.begin(), call_.contract->operands.end(), [&](const OperandSpec& spec) {
-      return spec.role == Role::in_out || (!spec.read_when.empty() && call_.option_set(spec.read_when));
-    });
-  }
-  Call& call_;
-  std::optional<analysis::Kernels> kernels_;
-  std::optional<evidence::CallAccuracy> accuracy_;
-};
-
 // Runs the call; where a report is wanted, it is one of the files to write.
 Status run_call(Device& device, Call& call, const std::string& report_path, Outcome& outcome,
                 std::vector<OutputFile>& files, Status& compared) {
   if (report_path.empty()) return device.run(call, &outcome);
-  Measured measured(call);
-  auto report = run_with_report(device, call);
+  auto report = run_with_report(device, call, {.measure = true_error});
   if (!report.ok()) return report.status();
-  measured.put(report.value());
   outcome = report->outcome;
   auto text = report_text(report.value(), report_path);
   if (!text.ok()) return text.status();
@@ -142,6 +102,8 @@ Status run_call(Device& device, Call& call, const std::string& report_path, Outc
   if (!report->equal())
     compared = {Code::check_failed, fmt::format("{}: {} of {} outputs differ from the reference: {}", report->op,
                                                 report->differing, report->compared, report->first_difference)};
+  else if (!report->within_bound())
+    compared = {Code::check_failed, fmt::format("{}: {}", report->op, report->error->first_exceeded)};
   return {};
 }
 

@@ -1,20 +1,16 @@
 # operators/skeleton, the family to copy, is built and verified like a real one but is in nobody's list of operators:
-# the library's own sources once more, with the skeleton as their only family. Variables of the function's own scope
-# keep its generated files apart; the kernels are made by the same macro as everyone's.
+# the library's general objects once more, and its own sources with the skeleton as their only family. Variables of the
+# function's own scope keep its generated files apart; the kernels are made by the same macro as everyone's.
 function(tokitai_skeleton_test)
   set(TOKITAI_GENERATED ${PROJECT_BINARY_DIR}/skeleton)
   set(TOKITAI_OPERATOR_SOURCES "")
   set(TOKITAI_KERNEL_OBJECTS "")
   tokitai_operators(skeleton)
   tokitai_device(skeleton)
-  configure_file(evidence/build_facts.h.in ${TOKITAI_GENERATED}/build_facts.h @ONLY)
-
-  get_target_property(library_sources tokitai SOURCES)
-  list(FILTER library_sources INCLUDE REGEX "^(compiler|contract|evidence|machines|runtime|server)/")
-  list(FILTER library_sources EXCLUDE REGEX "^server/(frames|request)")  # they speak of the operators by name
   add_executable(skeleton_test testing/skeleton_test.cpp
     evidence/verify.cpp testing/data.cpp testing/instance.cpp testing/problem.cpp
-    ${library_sources} ${TOKITAI_DEVICE_SOURCES} ${TOKITAI_OPERATOR_SOURCES} ${TOKITAI_KERNEL_OBJECTS})
+    $<TARGET_OBJECTS:tokitai_general> ${TOKITAI_FAMILY_SOURCES} ${TOKITAI_DEVICE_SOURCES} ${TOKITAI_OPERATOR_SOURCES}
+    ${TOKITAI_KERNEL_OBJECTS})
   target_link_libraries(skeleton_test PRIVATE tokitai_flags ${TOKITAI_LIBRARIES} GTest::gtest_main)
   target_include_directories(skeleton_test PRIVATE ${PROJECT_SOURCE_DIR} ${TOKITAI_PUBLIC_INCLUDE} ${TOKITAI_GENERATED})
   add_test(NAME skeleton_test COMMAND skeleton_test)

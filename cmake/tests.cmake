@@ -15,7 +15,7 @@ set(survey_flags "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   execute_process(COMMAND grep -q -m1 "avx2.*" /proc/cpuinfo RESULT_VARIABLE no_avx2 OUTPUT_QUIET ERROR_QUIET)
   if(NOT no_avx2)
-    set(survey_flags -mavx2 -mfma)
+    set(survey_flags -mavx2 -mfma -O3 -fno-trapping-math)
   endif()
 endif()
 
@@ -32,6 +32,7 @@ tokitai_test(evidence_test fast SOURCES evidence/tests/compare_test.cpp evidence
   evidence/tests/audit_test.cpp evidence/tests/bounded_json_test.cpp evidence/tests/call_report_test.cpp evidence/tests/key_test.cpp
   evidence/tests/report_test.cpp)
 tokitai_test(analysis_test fast SOURCES machines/analysis/tests/number_test.cpp LIBRARIES tokitai_analysis)
+tokitai_test(true_error_test fast SOURCES evidence/tests/true_error_test.cpp LIBRARIES tokitai_analysis)
 tokitai_test(accuracy_test full SOURCES evidence/tests/accuracy_test.cpp LIBRARIES tokitai_accuracy)
 tokitai_test(gradients_test fast SOURCES evidence/tests/gradients_test.cpp LIBRARIES tokitai_accuracy)
 tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp operators/tests/mathematics_test.cpp)

@@ -103,7 +103,16 @@ void compare(const Contract& contract, const Copies& expected, const Copies& fou
   }
 }
 
-Result<Report> reported(Device& device, Call& call) {
+Call over(const Call& call, const std::vector<Operands>& sets) {
+  Call other = call;
+  if (call.contract->list)
+    other.list = sets;
+  else
+    other.operands = sets.front();
+  return other;
+}
+
+Result<Report> reported(Device& device, Call& call, const ReportOptions& options) {
   if (Status s = check(call); !s.ok()) return s;
   const Contract& contract = *call.contract;
   Report report;
@@ -126,11 +135,8 @@ Result<Report> reported(Device& device, Call& call) {
   report.kernels = device.kernels();
   if (Status s = found.take(sets, device); !s.ok()) return s;
 
-  Call again = call;
-  if (contract.list)
-    again.list = expected.sets();
-  else
-    again.operands = expected.sets().front();
+  Call again = over(call, expected.sets());
+  if (options.measure && !report.outcome.skipped) report.error = options.measure(again, over(call, found.sets()));
   auto reference = open("reference");
   if (!reference.ok()) return reference.status();
   Outcome outcome;
@@ -145,10 +151,10 @@ Result<Report> reported(Device& device, Call& call) {
 
 }  // namespace
 
-Result<Report> run_with_report(Device& device, Call call) {
+Result<Report> run_with_report(Device& device, Call call, const ReportOptions& options) {
   if (call.contract == nullptr) return Status::invalid("the call names no operator");
   try {
-    return reported(device, call);
+    return reported(device, call, options);
   } catch (const std::bad_alloc&) {
     return Status(Code::unavailable, fmt::format("{}: out of memory for the copies of a report", call.contract->name));
   }

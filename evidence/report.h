@@ -19,6 +19,14 @@ struct OperandReport {
   std::int64_t compared = 0, differing = 0;
 };
 
+// How far outputs are from the real-number result, and how far they may be, in units in the last place.
+struct TrueError {
+  std::int64_t outputs = 0;  // that have a real-number result and a finite bound
+  double worst_ulp = 0, bound_ulp = 0;
+  std::int64_t exceeded = 0;  // outputs not shown to be within their bound
+  std::string first_exceeded = {};
+};
+
 struct Report {
   std::string op, summary;
   std::string device, description;
@@ -28,22 +36,30 @@ struct Report {
   double seconds = 0;  // of the call on the device, copies between host and device included
   Outcome outcome;
   std::int64_t compared = 0, differing = 0;
-  std::string first_difference;                // in words
-  std::optional<double> worst_ulp, bound_ulp;  // error against the real-number result and its bound, where measured
-  std::vector<KernelFacts> kernels;            // compiled at run time, and loaded on this device so far
+  std::string first_difference;      // in words
+  std::optional<TrueError> error;    // where it was measured
+  std::vector<KernelFacts> kernels;  // compiled at run time, and loaded on this device so far
   std::vector<std::string> claims, non_claims;
 
   // Something was compared and nothing differs.
   bool equal() const { return compared > 0 && differing == 0; }
+  // No output was found beyond its bound; true, too, where nothing was measured.
+  bool within_bound() const { return !error || error->exceeded == 0; }
   std::string json() const;
   std::string markdown() const;
   std::string html() const;  // one page that needs nothing else
 };
 
+struct ReportOptions {
+  // Given the call over what it read and over what the device wrote; <tokitai/true_error.h> has one.
+  std::optional<TrueError> (*measure)(const Call& before, const Call& after) = nullptr;
+};
+
 // The call's own status where it is refused: then nothing was written.
-Result<Report> run_with_report(Device& device, Call call);
-template <class Arguments> Result<Report> run_with_report(Device& device, const Arguments& arguments) {
-  return run_with_report(device, bind(arguments));
+Result<Report> run_with_report(Device& device, Call call, const ReportOptions& options = {});
+template <class Arguments>
+Result<Report> run_with_report(Device& device, const Arguments& arguments, const ReportOptions& options = {}) {
+  return run_with_report(device, bind(arguments), options);
 }
 
 }  // namespace tokitai

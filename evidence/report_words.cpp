@@ -19,9 +19,13 @@ std::string verdict(const Report& r) {
 }
 
 std::string error_text(const Report& r) {
-  if (!r.worst_ulp) return {};
-  const std::string bound = r.bound_ulp ? fmt::format("; the derived bound is {:.4g}", *r.bound_ulp) : "";
-  return fmt::format("The largest error is {:.4g} units in the last place{}.", *r.worst_ulp, bound);
+  if (!r.error) return {};
+  const std::string beyond = r.within_bound()
+                                 ? ""
+                                 : fmt::format(" {} outputs are beyond their bound: {}.",
+                                               evidence::grouped(r.error->exceeded), r.error->first_exceeded);
+  return fmt::format("The largest error is {:.4g} units in the last place; the derived bound is {:.4g}.{}",
+                     r.error->worst_ulp, r.error->bound_ulp, beyond);
 }
 
 std::string options_text(const Report& r) {
@@ -61,8 +65,11 @@ std::string Report::json() const {
                            {"outputs_compared", compared},
                            {"mismatches", differing}};
   if (!first_difference.empty()) document["first_difference"] = first_difference;
-  if (worst_ulp) document["worst_ulp"] = *worst_ulp;
-  if (bound_ulp) document["bound_ulp"] = *bound_ulp;
+  if (error) {
+    document["worst_ulp"] = error->worst_ulp;
+    document["bound_ulp"] = error->bound_ulp;
+    document["beyond_bound"] = error->exceeded;
+  }
   document["tokitai"] = evidence::library_version();
   document["machine"] = evidence::to_json(evidence::machine_facts());
   document["build"] = evidence::to_json(evidence::build_facts());
@@ -76,7 +83,7 @@ std::string Report::json() const {
 std::string Report::markdown() const {
   std::string out = fmt::format("# {}\n\n{}\n\n{}\n\n", op, summary, verdict(*this));
   if (!first_difference.empty()) out += first_difference + "\n\n";
-  if (worst_ulp) out += error_text(*this) + "\n\n";
+  if (error) out += error_text(*this) + "\n\n";
   out += fmt::format("{} ({}), {:.3g} ms{}. Options: {}.\n\n", device, description, 1e3 * seconds,
                      outcome.skipped ? ", skipped: nothing was changed" : "", options_text(*this));
   out +=
@@ -102,9 +109,9 @@ std::string Report::html() const {
   using namespace evidence;
   Page page("Tokitai: a call of " + op);
   page.add("<header><h1>{}</h1>\n<p class=\"verdict {}\">{}</p>\n<p>{}</p></header>\n<main>\n", breakable(op),
-           equal() ? "good" : "bad", escaped(verdict(*this)), escaped(summary));
+           equal() && within_bound() ? "good" : "bad", escaped(verdict(*this)), escaped(summary));
   if (!first_difference.empty()) page.add("<p class=\"bad\">{}</p>\n", escaped(first_difference));
-  if (worst_ulp) page.add("<p>{}</p>\n", escaped(error_text(*this)));
+  if (error) page.add("<p>{}</p>\n", escaped(error_text(*this)));
   page.claims(claims, non_claims);
   page.add(
       "<table class=\"cards\"><thead><tr><th>operand</th><th>type</th><th>shape</th><th>read</th><th>written</th>"

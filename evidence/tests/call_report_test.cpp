@@ -2,33 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "evidence/digest.h"
-#include "machines/reference/machine.h"
+#include "evidence/tests/faulty_machine.h"
 #include "testing/instance.h"
 #include "tokitai/report.h"
 #include "tokitai/tokitai.h"
 
 namespace tokitai {
 namespace {
-
-// The reference with a fault in what it wrote.
-class FaultyMachine : public Machine {
- public:
-  explicit FaultyMachine(std::function<void(const Call&)> after) : after_(std::move(after)) {}
-  Status run(const Call& call, Outcome& outcome) override {
-    Status status = inner_->run(call, outcome);
-    if (status.ok()) after_(call);
-    return status;
-  }
-  std::string description() const override { return "wrong on purpose"; }
-
- private:
-  std::shared_ptr<Machine> inner_ = reference::make_machine();
-  std::function<void(const Call&)> after_;
-};
 
 TEST(CallReport, ComparesEveryOutputOfEveryOperator) {
   Device device = open("cpu").value();
@@ -110,8 +93,12 @@ TEST(CallReport, TellsTheSameInEveryForm) {
     EXPECT_NE(text.find("eps = 0.5"), std::string::npos);
     EXPECT_EQ(text.find("last place"), std::string::npos);  // nothing was measured
   }
-  report->worst_ulp = 0.25;
-  EXPECT_NE(report->html().find("0.25 units in the last place"), std::string::npos);
+  report->error = TrueError{.outputs = 5, .worst_ulp = 0.25, .bound_ulp = 0.75};
+  EXPECT_NE(report->html().find("0.25 units in the last place; the derived bound is 0.75"), std::string::npos);
+  EXPECT_NE(report->html().find("verdict good"), std::string::npos);
+  report->error->exceeded = 1;
+  EXPECT_NE(report->html().find("verdict bad"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(report->json())["beyond_bound"], 1);
 }
 
 }  // namespace

@@ -219,7 +219,8 @@ TEST_F(GpuMachineTest, AnOutputOverAnInputStaysOneMemory) {
   Call here = expected.call();
   ASSERT_TRUE(open("reference").value().run(here).ok());
   Device device = gpu();
-  ASSERT_TRUE(run(device, found.call()).ok());
+  const Status status = run(device, found.call());
+  ASSERT_TRUE(status.ok()) << status.message();
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(bytes_of(here.operands[i]), bytes_of(found.call().operands[i])) << i;
 }
 

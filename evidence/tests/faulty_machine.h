@@ -1,0 +1,27 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "machines/reference/machine.h"
+
+namespace tokitai {
+
+// The reference with a fault in what it wrote.
+class FaultyMachine : public Machine {
+ public:
+  explicit FaultyMachine(std::function<void(const Call&)> after) : after_(std::move(after)) {}
+  Status run(const Call& call, Outcome& outcome) override {
+    Status status = inner_->run(call, outcome);
+    if (status.ok()) after_(call);
+    return status;
+  }
+  std::string description() const override { return "wrong on purpose"; }
+
+ private:
+  std::shared_ptr<Machine> inner_ = reference::make_machine();
+  std::function<void(const Call&)> after_;
+};
+
+}  // namespace tokitai
