@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 RELEASE := build/release
 
-.PHONY: help demo build test quick bench docs lint format mutants sanitize clean
+.PHONY: help demo build test quick kernels bench docs lint format mutants sanitize clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -27,6 +27,9 @@ test: $(RELEASE)/tests  ## every test
 
 quick: $(RELEASE)/tests  ## the tests that take under a minute
 	@ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS) -L fast
+
+kernels: build  ## every kernel compiled and audited for every NVIDIA and AMD target
+	@$(RELEASE)/tokitai compile --all --audit
 
 bench: build  ## time every operator beside the copy bandwidth
 	@$(RELEASE)/tokitai bench

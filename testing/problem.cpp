@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <set>
 
 namespace tokitai::testing {
 namespace {
@@ -126,10 +127,12 @@ Result<std::vector<Problem>> parse_problems(std::string_view line) {
   first.contract = find_contract(words[0]);
   if (first.contract == nullptr) return Status::invalid(fmt::format("no operator '{}'", words[0]));
   std::vector<Problem> problems{first};
+  std::set<std::string> keys;
   for (std::size_t w = 1; w < words.size(); ++w) {
     const std::size_t equals = words[w].find('=');
     if (equals == std::string::npos) return Status::invalid(fmt::format("'{}' is not KEY=VALUE", words[w]));
     const std::string key = words[w].substr(0, equals);
+    if (!keys.insert(key).second) return Status::invalid(fmt::format("{}: '{}' is given twice", words[0], key));
     std::vector<std::string> values = split(words[w].substr(equals + 1), ',');
     if (key == "data" && values.size() == 1 && values[0] == "all")
       values.assign(std::begin(kFamilyNames), std::end(kFamilyNames));

@@ -89,6 +89,11 @@ class Listings(CommandTest):
                 self.assertEqual(result.returncode, 2 if command != "verify" else 1, (sizes, command, result))
                 self.assertIn("x of ", result.stdout + result.stderr)
 
+    def test_a_size_given_twice_is_refused(self):
+        result = self.command("verify", "--problem", "softmax.forward rows=3 cols=5 rows=7")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("'rows' is given twice", result.stderr)
+
     def test_verify_for_a_person(self):
         shown = self.succeed("verify", "--device", "cpu", "--quick", "--op", "softmax.backward")
         self.assertIn("softmax.backward", shown)
