@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 RELEASE := build/release
 
-.PHONY: help demo build test quick kernels bench docs lint format mutants sanitize clean
+.PHONY: help demo build test quick kernels bench docs lint format mutants faults sanitize clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -48,6 +48,11 @@ format:  ## format the C++ files in place
 mutants:  ## break the code on purpose in many ways and see each caught
 	@bash tools/setup.sh test
 	@python3 tools/mutants.py
+
+faults: $(RELEASE)/tests  ## break index arithmetic on purpose, see each fault refuted by the prover and caught in lockstep
+	@TOKITAI_CACHE=$(RELEASE)/kernel_cache $(RELEASE)/seeded_test
+	@TOKITAI_CACHE=$(RELEASE)/kernel_cache TOKITAI_INDEX_FAULTS=all $(RELEASE)/faults_test
+	@python3 proofs/tests/recheck.py $(RELEASE)/tokitai --all
 
 sanitize:  ## the tests under the address, undefined-behaviour and thread sanitizers
 	@bash tools/setup.sh test

@@ -7,8 +7,10 @@
 
 #include "bench/figures.h"
 #include "cli/output_files.h"
+#include "cli/proof_evidence.h"
 #include "evidence/accuracy.h"
 #include "evidence/bundle.h"
+#include "proofs/prover.h"
 
 namespace tokitai::cli {
 
@@ -17,12 +19,14 @@ void ReportChoice::add_to(CLI::App& command) {
       ->type_name("DIR");
   command.add_option("--sign", key, "sign evidence.json with this private key (see tokitai key)")->type_name("FILE");
   command.add_flag("!--no-figures", figures, "leave true errors and speeds out of the report: saves half a minute");
+  command.add_flag("--prove", proofs, "put what tokitai prove finds into the report: takes a minute");
 }
 
 Result<ReportWriter> ReportChoice::prepare(std::string_view device) const {
   if (!wanted()) {
-    if (!key.empty() || !figures) return Status::invalid("--sign and --no-figures go with --report DIR");
-    return ReportWriter({}, {}, false);
+    if (!key.empty() || !figures || proofs)
+      return Status::invalid("--sign, --no-figures and --prove go with --report DIR");
+    return ReportWriter({}, {}, false, false);
   }
   std::optional<evidence::PrivateKey> signer;
   if (!key.empty()) {
@@ -30,13 +34,15 @@ Result<ReportWriter> ReportChoice::prepare(std::string_view device) const {
     if (!read.ok()) return read.status();
     signer.emplace(std::move(read).value());
   }
+  if (proofs)
+    if (const auto prover = proofs::load_prover(); !prover.ok()) return prover.status();
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Status::invalid(fmt::format("cannot make the folder {}: {}", folder, error.message()));
   if (auto there = destination((std::filesystem::path(folder) / "evidence.json").string()); !there.ok())
     return there.status();
   // Lockstep checks what a GPU would do, on the CPU: its times say nothing, and its bits are the cpu device's.
-  return ReportWriter(folder, std::move(signer), figures && !device.starts_with("lockstep"));
+  return ReportWriter(folder, std::move(signer), figures && !device.starts_with("lockstep"), proofs);
 }
 
 namespace {
@@ -99,8 +105,13 @@ Status ReportWriter::write(const evidence::VerifyResult& result, std::vector<evi
     if (!found.ok()) return found.status();
     errors = std::move(found).value();
   }
-  const evidence::Predicate predicate =
+  evidence::Predicate predicate =
       evidence::make_predicate(result, variants.front().device, against, kernels, errors, speeds);
+  if (proofs_) {
+    auto proofs = proof_evidence(progress);
+    if (!proofs.ok()) return proofs.status();
+    predicate.proofs = std::move(proofs).value();
+  }
   std::vector<OutputFile> files;
   for (const evidence::ReportFile& file : evidence::bundle(predicate, key_ ? &*key_ : nullptr)) {
     auto path = destination((std::filesystem::path(folder_) / file.name).string());
@@ -110,7 +121,10 @@ Status ReportWriter::write(const evidence::VerifyResult& result, std::vector<evi
         fmt::format("{}{}", files_text_.empty() ? "" : ", ", (std::filesystem::path(folder_) / file.name).string());
   }
   files_text_ += key_ ? fmt::format("; signed with key {}", key_->public_key().id()) : "; not signed";
-  return write_all(files);
+  if (Status s = write_all(files); !s.ok()) return s;
+  if (predicate.proofs && !predicate.proofs->all_proved())
+    return {Code::check_failed, "not every claim is proved; tokitai prove says which"};
+  return {};
 }
 
 }  // namespace tokitai::cli

@@ -13,8 +13,8 @@ namespace tokitai::cli {
 
 class ReportWriter {
  public:
-  ReportWriter(std::string folder, std::optional<evidence::PrivateKey> key, bool figures)
-      : folder_(std::move(folder)), key_(std::move(key)), figures_(figures) {}
+  ReportWriter(std::string folder, std::optional<evidence::PrivateKey> key, bool figures, bool proofs)
+      : folder_(std::move(folder)), key_(std::move(key)), figures_(figures), proofs_(proofs) {}
   Status write(const evidence::VerifyResult& result, std::vector<evidence::Variant>& variants, std::string_view against,
                ProgressLine& progress);
   const std::string& files_text() const { return files_text_; }  // what was written, for people
@@ -22,12 +22,12 @@ class ReportWriter {
  private:
   std::string folder_, files_text_;
   std::optional<evidence::PrivateKey> key_;
-  bool figures_;
+  bool figures_, proofs_;
 };
 
 struct ReportChoice {
   std::string folder, key;
-  bool figures = true;
+  bool figures = true, proofs = false;
 
   void add_to(CLI::App& command);
   bool wanted() const { return !folder.empty(); }

@@ -34,6 +34,7 @@ tokitai_test(evidence_test fast SOURCES evidence/tests/compare_test.cpp evidence
 tokitai_test(analysis_test fast SOURCES machines/analysis/tests/number_test.cpp LIBRARIES tokitai_analysis)
 tokitai_test(true_error_test fast SOURCES evidence/tests/true_error_test.cpp LIBRARIES tokitai_analysis)
 tokitai_test(accuracy_test full SOURCES evidence/tests/accuracy_test.cpp LIBRARIES tokitai_accuracy)
+tokitai_test(error_bound_test fast SOURCES evidence/tests/error_bound_test.cpp LIBRARIES tokitai_accuracy)
 tokitai_test(gradients_test fast SOURCES evidence/tests/gradients_test.cpp LIBRARIES tokitai_accuracy)
 tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp operators/tests/mathematics_test.cpp)
 
@@ -42,7 +43,8 @@ tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compil
 tokitai_test(lockstep_test fast SOURCES machines/lockstep/tests/engine_test.cpp machines/lockstep/tests/copy_test.cpp
   machines/lockstep/tests/grid_test.cpp OPTIONS -DTK_LOCKSTEP)
 tokitai_test(faults_test full SOURCES machines/lockstep/tests/faults_test.cpp)
-target_compile_definitions(faults_test PRIVATE TK_FAULTS="${PROJECT_SOURCE_DIR}/machines/lockstep/tests/faults.txt")
+target_compile_definitions(faults_test PRIVATE TK_FAULTS="${PROJECT_SOURCE_DIR}/machines/lockstep/tests/faults.txt"
+  TK_INDEX_FAULTS="${PROJECT_SOURCE_DIR}/proofs/tests/faults.txt")
 
 # The host side of GPUs, on a driver that only pretends.
 add_library(fake_driver SHARED machines/gpu/tests/fake_driver.cpp)
@@ -97,11 +99,27 @@ set_tests_properties(verify_lockstep PROPERTIES LABELS full SKIP_RETURN_CODE 3)
 add_test(NAME compile_all COMMAND tokitai_command compile --all --audit --target sm_80,sm_90a,gfx942,gfx1101)
 set_tests_properties(compile_all PROPERTIES LABELS full SKIP_RETURN_CODE 3)
 
+tokitai_test(planned_test full SOURCES proofs/tests/planned_test.cpp LIBRARIES tokitai_subjects)
 # What is claimed about index arithmetic, and index arithmetic broken on purpose.
 if(TARGET tokitai_claims)
-  tokitai_test(seeded_test fast SOURCES proofs/tests/seeded_test.cpp LIBRARIES tokitai_claims)
-  add_test(NAME prove COMMAND tokitai_command prove each tile)
+  file(GLOB place_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/machines/device/place*.h
+    ${PROJECT_SOURCE_DIR}/machines/device/*_shape.h)
+  if(TOKITAI_PYTHON)
+    set(made ${TOKITAI_GENERATED}/index_faults.cpp)
+    add_custom_command(OUTPUT ${made}
+      COMMAND ${TOKITAI_PYTHON} ${PROJECT_SOURCE_DIR}/proofs/tests/make_faults.py ${PROJECT_SOURCE_DIR} ${made}
+      DEPENDS ${PROJECT_SOURCE_DIR}/proofs/tests/make_faults.py ${PROJECT_SOURCE_DIR}/proofs/tests/faults.txt
+              ${PROJECT_SOURCE_DIR}/proofs/guards.h ${place_headers} VERBATIM)
+    set_source_files_properties(${made} PROPERTIES COMPILE_OPTIONS -Wno-unused-parameter)
+    tokitai_test(seeded_test full SOURCES proofs/tests/seeded_test.cpp ${made} LIBRARIES tokitai_claims)
+  endif()
+  add_test(NAME prove COMMAND tokitai_command prove)
   set_tests_properties(prove PROPERTIES LABELS full)
+  if(TOKITAI_PYTHON)
+    add_test(NAME recheck
+      COMMAND ${TOKITAI_PYTHON} ${PROJECT_SOURCE_DIR}/proofs/tests/recheck.py $<TARGET_FILE:tokitai_command>)
+    set_tests_properties(recheck PROPERTIES LABELS full SKIP_RETURN_CODE 3)
+  endif()
 endif()
 
 # What others build on: install to a temporary prefix, build a small program against find_package(tokitai).

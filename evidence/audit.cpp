@@ -29,6 +29,7 @@ class Auditor {
     counts();
     subjects();
     sources();
+    proofs();
     reports();
     return std::move(audit_);
   }
@@ -134,6 +135,21 @@ class Auditor {
     for (const KernelFacts& kernel : p.kernels)
       same("kernel/" + kernel.artifact_digest.substr(0, 16), kernel.artifact_digest);
     same("tokitai", p.build.binary_digest);
+  }
+
+  // Proofs are of this program's text, and of all that was claimed.
+  void proofs() {
+    const auto& proofs = audit_.statement->predicate.proofs;
+    if (!proofs) return;
+    for (const auto& [name, digest] : proofs->functions)
+      if (source_digest(name) != digest) note("proved functions " + name, Verdict::fails, "differ from this tokitai's");
+    std::int64_t claims = 0;
+    for (const ProofFigures& one : proofs->patterns) {
+      claims += one.claims;
+      if (one.proved != one.claims || one.claims == 0)
+        note("proofs of " + one.name, Verdict::fails, "not every claim is proved");
+    }
+    note("proofs", Verdict::not_checked, fmt::format("{} claims; tokitai prove decides them again", claims));
   }
 
   // What this program has under the same names.

@@ -29,4 +29,11 @@ struct SpeedFigures {
   double percent_of_copy() const { return 100 * gb_per_s() / copy_gb_per_s; }
 };
 
+// What was claimed of a GPU pattern's index arithmetic, and how much of it a solver proved.
+struct ProofFigures {
+  std::string name;  // of the pattern
+  std::int64_t plans = 0, claims = 0, proved = 0;
+  double seconds = 0, slowest_seconds = 0;
+};
+
 }  // namespace tokitai::evidence

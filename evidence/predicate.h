@@ -1,6 +1,7 @@
 // What a bundle tells, as data: what was run, on what, with what result, what is claimed and what is not. The same
 // struct is written to JSON, read back from it, and drawn as a report.
 #pragma once
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -25,6 +26,16 @@ struct OperatorEvidence {
   std::optional<SpeedFigures> speed;
 };
 
+struct ProofEvidence {
+  std::string solver;
+  std::vector<ProofFigures> patterns;
+  NamedDigests functions;  // the headers that were proved
+
+  bool all_proved() const {
+    return std::all_of(patterns.begin(), patterns.end(), [](const ProofFigures& p) { return p.proved == p.claims; });
+  }
+};
+
 struct Predicate {
   std::string tokitai, made;  // version, time
   std::string device, description, against;
@@ -35,6 +46,7 @@ struct Predicate {
   std::vector<OperatorEvidence> operators;
   std::vector<ProblemResult> problems;
   std::vector<std::string> non_claims;
+  std::optional<ProofEvidence> proofs;
 };
 
 // Of a verification of that device. Figures are put in where their operator was verified.

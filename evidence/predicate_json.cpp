@@ -126,6 +126,29 @@ KernelFacts read_kernel(Fields& f) {
           f.string("command"), f.digest("artifact_sha256"), f.string("audit")};
 }
 
+Json proofs_json(const ProofEvidence& proofs) {
+  Json patterns = Json::array();
+  for (const ProofFigures& p : proofs.patterns)
+    patterns.push_back({{"name", p.name},
+                        {"plans", p.plans},
+                        {"claims", p.claims},
+                        {"proved", p.proved},
+                        {"seconds", p.seconds},
+                        {"slowest_seconds", p.slowest_seconds}});
+  return {{"solver", proofs.solver}, {"patterns", patterns}, {"functions_sha256", digests_json(proofs.functions)}};
+}
+ProofEvidence read_proofs(Fields& f) {
+  ProofEvidence proofs;
+  proofs.solver = f.string("solver");
+  f.array("patterns", 1, 1000, [&](Fields& p) {
+    proofs.patterns.push_back({p.string("name"), p.integer("plans"), p.integer("claims"), p.integer("proved"),
+                               p.number("seconds"), p.number("slowest_seconds")});
+    if (proofs.patterns.back().proved > proofs.patterns.back().claims) p.wrong("proved", "is more than claims");
+  });
+  proofs.functions = f.digests("functions_sha256");
+  return proofs;
+}
+
 }  // namespace
 
 Json to_json(const Predicate& p) {
@@ -133,17 +156,19 @@ Json to_json(const Predicate& p) {
   for (const OperatorEvidence& o : p.operators) operators.push_back(operator_json(o));
   for (const ProblemResult& r : p.problems) problems.push_back(problem_json(r));
   for (const KernelFacts& k : p.kernels) kernels.push_back(to_json(k));
-  return {{"version", kPredicateVersion},
-          {"tokitai", p.tokitai},
-          {"made", p.made},
-          {"device", {{"name", p.device}, {"description", p.description}, {"against", p.against}}},
-          {"variants", p.variants},
-          {"machine", to_json(p.machine)},
-          {"build", to_json(p.build)},
-          {"kernels", kernels},
-          {"operators", operators},
-          {"problems", problems},
-          {"non_claims", p.non_claims}};
+  Json all = {{"version", kPredicateVersion},
+              {"tokitai", p.tokitai},
+              {"made", p.made},
+              {"device", {{"name", p.device}, {"description", p.description}, {"against", p.against}}},
+              {"variants", p.variants},
+              {"machine", to_json(p.machine)},
+              {"build", to_json(p.build)},
+              {"kernels", kernels},
+              {"operators", operators},
+              {"problems", problems},
+              {"non_claims", p.non_claims}};
+  if (p.proofs) all["proofs"] = proofs_json(*p.proofs);
+  return all;
 }
 
 Predicate read_predicate(Fields& f) {
@@ -165,6 +190,7 @@ Predicate read_predicate(Fields& f) {
   f.array("operators", 1, 1000, [&](Fields& o) { p.operators.push_back(read_operator(o)); });
   f.array("problems", 1, kMostEntries, [&](Fields& r) { p.problems.push_back(read_problem(r)); });
   p.non_claims = f.strings("non_claims");
+  if (f.has("proofs")) f.object("proofs", [&](Fields& proofs) { p.proofs = read_proofs(proofs); });
   return p;
 }
 

@@ -99,6 +99,20 @@ void facts(Page& page, const Predicate& p) {
           escaped(k.label), escaped(k.target), escaped(k.toolchain), escaped(k.audit), short_digest(k.artifact_digest));
     page.add("</tbody></table></details>\n");
   }
+  if (p.proofs) {
+    page.add(
+        "</section>\n<section><h2>Proofs</h2>\n<p>Claims about the GPU patterns' index arithmetic, for all sizes, "
+        "decided "
+        "by {}.</p>\n<table class=\"cards\"><thead><tr><th>pattern</th><th>plans</th><th>claims</th><th>proved</th>"
+        "<th>seconds</th></tr></thead><tbody>\n",
+        escaped(p.proofs->solver));
+    for (const ProofFigures& one : p.proofs->patterns)
+      page.add(
+          "<tr><td>{}</td><td data-name=\"plans\">{}</td><td data-name=\"claims\">{}</td>"
+          "<td data-name=\"proved\">{}</td><td data-name=\"seconds\">{:.1f}</td></tr>\n",
+          escaped(one.name), one.plans, one.claims, one.proved, one.seconds);
+    page.add("</tbody></table>\n");
+  }
   page.add("</section>\n<section><h2>What this does not show</h2>");
   page.list("plain", p.non_claims);
   page.add(

@@ -82,6 +82,15 @@ std::string report_markdown(const Predicate& p) {
       out += fmt::format("| {} | {} | {} | {} | `{}` |\n", k.label, k.target, k.toolchain, k.audit,
                          short_digest(k.artifact_digest));
   }
+  if (p.proofs) {
+    out += fmt::format(
+        "\n## Proofs\n\nClaims about the GPU patterns' index arithmetic, for all sizes, decided by {}.\n\n"
+        "| pattern | plans | claims | proved | seconds | slowest |\n|---|---|---|---|---|---|\n",
+        p.proofs->solver);
+    for (const ProofFigures& one : p.proofs->patterns)
+      out += fmt::format("| {} | {} | {} | {} | {:.1f} | {:.2f} |\n", one.name, one.plans, one.claims, one.proved,
+                         one.seconds, one.slowest_seconds);
+  }
   out += fmt::format("\n## What this does not show\n\n- {}\n", fmt::join(p.non_claims, "\n- "));
   out +=
       "\nevidence.json lists every problem with the digests of its inputs and outputs. `tokitai audit evidence.json "

@@ -10,5 +10,11 @@ inline constexpr std::int64_t kMostElements = std::int64_t{1} << 62;
 inline constexpr std::int64_t kMostTensors = std::int64_t{1} << 30;
 inline constexpr std::int64_t kMostBlocks = std::numeric_limits<int>::max();
 inline constexpr std::int64_t kMostCols = (std::int64_t{1} << 24) + 1;  // of a row: kColsLimit in contract/build.h
+// Pairs and values of a sort: kMostQueries in plan_segment.cpp.
+inline constexpr std::int64_t kMostSorted = std::int64_t{1} << 31;
+// Blocks that a device holds at once, of a cooperative launch; no device comes near.
+inline constexpr std::int64_t kMostResident = std::int64_t{1} << 20;
+// Items of a cooperative launch that are numbered: rows times slabs of columns.
+inline constexpr std::int64_t kMostItems = std::int64_t{1} << 60;
 
 }  // namespace tokitai::proofs

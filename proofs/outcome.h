@@ -1,7 +1,9 @@
 // What became of a claim. No solver's type is named here: whoever reads outcomes needs none.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tokitai::proofs {
@@ -13,7 +15,8 @@ constexpr const char* name_of(Verdict v) {
 
 struct Outcome {
   std::string pattern;
-  std::string plan;   // the constants the claim holds for, in words
+  std::string part;   // the constants of plans that it holds for, in words
+  int plans = 0;      // that have this part
   std::string claim;  // a sentence
   Verdict verdict = Verdict::undecided;
   double seconds = 0;
@@ -22,8 +25,9 @@ struct Outcome {
 };
 
 struct Settings {
-  int timeout_ms = 10000;  // of one claim
-  bool smt2 = false;       // whether outcomes carry their SMT-LIB text
+  int timeout_ms = 10000;                                        // of one claim
+  bool smt2 = false;                                             // whether outcomes carry their SMT-LIB text
+  std::function<bool(std::string_view claim)> wanted = nullptr;  // claims that are decided; all where there is none
 };
 
 }  // namespace tokitai::proofs

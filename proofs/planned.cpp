@@ -6,10 +6,7 @@
 #include <map>
 #include <set>
 #include <tuple>
-#include <variant>
 
-#include "machines/device/plan.h"
-#include "machines/device/row_shape.h"
 #include "testing/instance.h"
 
 namespace tokitai::proofs {
@@ -65,41 +62,23 @@ class Collection {
  public:
   Subjects subjects;
 
-  void add(const Call&, const device::Launch&, const std::monostate&) {}
-  void add(const Call&, const device::Launch&, const device::SegmentPlan&) {}
-  void add(const Call&, const device::Launch&, const device::EachPlan& p) {
-    device::EachPlan plan{};
-    plan.wide = p.wide, plan.turns = p.turns, plan.threads = p.threads;
-    keep(subjects.each, plan);
-  }
-  void add(const Call&, const device::Launch& launch, const device::RowPlan& p) {
-    RowSubject subject{p, launch.shared_bytes};
-    device::RowPlan& plan = subject.plan;
-    plan.ahead = plan.zeros = 0;
-    plan.cols = 0;  // what is proved is proved for every number of columns
-    plan.access = 0;
-    plan.held = plan.checked = plan.finishes = false;
-    keep(subjects.row, subject);
-  }
-  // As the definitions say m.product: a is the factor that has the output's rows, b the one that has its columns.
-  void add(const Call& call, const device::Launch& launch, const device::TilePlan& p) {
-    TileSubject subject{p, {}, {}, 1, launch.shared_bytes};
-    const auto& operands = call.contract->operands;
-    const std::string_view rows = operands[2].shape[0], cols = operands[2].shape[1];
-    for (int i = 0; i < 2; ++i) {
-      const auto& shape = operands[static_cast<std::size_t>(i)].shape;
-      if (shape[0] == rows || shape[1] == rows) subject.a = {i, shape[1] == rows};
-      if (shape[0] == cols || shape[1] == cols) subject.b = {i, shape[1] == cols};
-    }
-    subject.out_vector = p.access[2] / bytes_of(device::kind_at(p.kinds, 2)) >= 4 ? 4 : 1;
-    keep(subjects.tile, subject);
+  void add(const std::vector<Part>& parts) {
+    if (parts.empty()) return;
+    std::string words;
+    for (const Part& part : parts) words += pattern_of(part) + words_of(part);
+    if (!plans_.insert(words).second) return;
+    ++subjects.plans[pattern_of(parts.front())];
+    for (const Part& part : parts) keep(part);
   }
 
  private:
-  template <class S> void keep(std::vector<S>& list, const S& subject) {
-    if (known_.insert(words_of(subject)).second) list.push_back(subject);
+  void keep(const Part& part) {
+    const auto [at, fresh] = known_.try_emplace(pattern_of(part) + words_of(part), subjects.parts.size());
+    if (fresh) subjects.parts.push_back({part, 0});
+    ++subjects.parts[at->second].plans;
   }
-  std::set<std::string> known_;
+  std::set<std::string> plans_;
+  std::map<std::string, std::size_t> known_;
 };
 
 }  // namespace
@@ -121,8 +100,7 @@ Result<Subjects> planned() {
           if (multiprocessors == 1 && call->contract->family() != "gemm") continue;  // only tiles ask for them
           auto program = device::plan(call.value(), {target, multiprocessors, variant});
           if (!program.ok()) return program.status();
-          for (const device::Launch& launch : program->launches)
-            std::visit([&](const auto& plan) { collection.add(call.value(), launch, plan); }, launch.constants);
+          for (const device::Launch& launch : program->launches) collection.add(parts_of(call.value(), launch));
         }
   }
   return collection.subjects;

@@ -3,48 +3,22 @@
 #include <fmt/format.h>
 
 #include "compiler/at_once.h"
-#include "proofs/columns.h"
-#include "proofs/each.h"
-#include "proofs/row.h"
-#include "proofs/tile.h"
+#include "proofs/claims.h"
 
 namespace tokitai::proofs {
 namespace {
 
-using Job = std::function<std::vector<Outcome>()>;
-
-std::vector<Job> jobs_of(const Subjects& subjects, const Settings& settings, Answers& answers) {
-  std::vector<Job> jobs;
-  for (const device::EachPlan& plan : subjects.each)
-    jobs.emplace_back([&plan, &answers, settings] {
-      Report report("each", words_of(plan), settings, &answers);
-      EachClaims<EachIndex>{plan, report}.all();
-      return report.outcomes();
-    });
-  for (const RowSubject& subject : subjects.row)
-    jobs.emplace_back([&subject, &answers, settings] {
-      Report report("row", words_of(subject), settings, &answers);
-      RowClaims<RowIndex>{subject, report}.all();
-      ColumnClaims<ColumnIndex>{subject, report}.all();
-      return report.outcomes();
-    });
-  for (const TileSubject& subject : subjects.tile)
-    jobs.emplace_back([&subject, &answers, settings] {
-      Report report("tile", words_of(subject), settings, &answers);
-      TileClaims<TileIndex>{subject, report}.all();
-      return report.outcomes();
-    });
-  return jobs;
-}
-
 std::vector<Outcome> prove(const Subjects& subjects, const Settings& settings, const Progress& progress) {
-  Answers answers;
-  const std::vector<Job> jobs = jobs_of(subjects, settings, answers);
-  std::vector<std::vector<Outcome>> outcomes(jobs.size());
+  std::vector<std::vector<Outcome>> outcomes(subjects.parts.size());
   std::atomic<std::size_t> done = 0;
-  compiler::at_once(jobs.size(), [&](std::size_t i) {
-    outcomes[i] = jobs[i]();
-    if (progress) progress(++done, jobs.size());
+  const Functions functions;
+  compiler::at_once(outcomes.size(), [&](std::size_t i) {
+    const Subject& subject = subjects.parts[i];
+    Report report(pattern_of(subject.part), words_of(subject.part), settings);
+    std::visit([&](const auto& part) { claim(part, functions, report); }, subject.part);
+    outcomes[i] = report.outcomes();
+    for (Outcome& o : outcomes[i]) o.plans = subject.plans;
+    if (progress) progress(++done, outcomes.size());
   });
   std::vector<Outcome> all;
   for (std::vector<Outcome>& some : outcomes)

@@ -11,7 +11,7 @@
 
 namespace tokitai::proofs {
 
-// Plans decided so far, of all.
+// Parts of plans decided so far, of all.
 using Progress = std::function<void(std::size_t done, std::size_t all)>;
 
 struct Prover {

@@ -6,39 +6,23 @@
 
 namespace tokitai::proofs {
 
-std::optional<Outcome> Answers::find(const std::string& smt2) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = answers_.find(smt2);
-  return found == answers_.end() ? std::nullopt : std::optional(found->second);
-}
-void Answers::keep(const std::string& smt2, const Outcome& outcome) {
-  const std::lock_guard lock(mutex_);
-  answers_.try_emplace(smt2, outcome);
-}
-
 void Report::decide(std::string_view claim, const z3::expr& assumptions, const z3::expr& statement,
-                    const std::vector<z3::expr>& words) {
+                    const std::vector<Word>& words) {
+  if (settings_.wanted && !settings_.wanted(claim)) return;
   z3::solver solver(context_, z3::solver::simple());
   solver.set("timeout", static_cast<unsigned>(settings_.timeout_ms));
   solver.add(assumptions);
   solver.add(!statement);
-  const std::string question = solver.to_smt2();
   Outcome o;
-  if (const auto known = answers_ != nullptr ? answers_->find(question) : std::nullopt) {
-    o = *known;
-    o.seconds = 0;
-  } else {
-    ask(solver, assumptions, words, o);
-    if (settings_.smt2) o.smt2 = question;
-    if (answers_ != nullptr) answers_->keep(question, o);
-  }
+  if (settings_.smt2) o.smt2 = solver.to_smt2();
+  ask(solver, assumptions, words, o);
   o.pattern = pattern_;
-  o.plan = plan_;
+  o.part = part_;
   o.claim = claim;
   outcomes_.push_back(std::move(o));
 }
 
-void Report::ask(z3::solver& solver, const z3::expr& assumptions, const std::vector<z3::expr>& words, Outcome& o) {
+void Report::ask(z3::solver& solver, const z3::expr& assumptions, const std::vector<Word>& words, Outcome& o) {
   const auto begin = std::chrono::steady_clock::now();
   const z3::check_result answer = solver.check();
   o.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -51,9 +35,9 @@ void Report::ask(z3::solver& solver, const z3::expr& assumptions, const std::vec
   } else if (answer == z3::sat) {
     o.verdict = Verdict::refuted;
     const z3::model model = solver.get_model();
-    for (const z3::expr& word : words)
-      o.counterexample += fmt::format("{}{} = {}", o.counterexample.empty() ? "" : ", ", word.to_string(),
-                                      model.eval(word, true).to_string());
+    for (const Word& word : words)
+      o.counterexample += fmt::format("{}{} = {}", o.counterexample.empty() ? "" : ", ", word.name,
+                                      model.eval(word.value, true).to_string());
   } else {
     o.counterexample = fmt::format("the solver gives no answer: {}", solver.reason_unknown());
   }

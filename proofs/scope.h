@@ -1,11 +1,10 @@
-// Claims about one plan. A Report holds their outcomes; a Scope holds the numbers a few claims speak about (a thread,
-// a row, a size), what is assumed about them, and what the arithmetic on them must keep to.
+// Claims about one part of a plan. A Report holds their outcomes; a Scope holds the numbers a few claims speak about (a
+// thread, a row, a size), what is assumed about them, and what the arithmetic on them must keep to.
 #pragma once
-#include <mutex>
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "proofs/outcome.h"
@@ -13,35 +12,29 @@
 
 namespace tokitai::proofs {
 
-// Answers by question: what does not depend on what two plans differ in is asked once.
-class Answers {
- public:
-  std::optional<Outcome> find(const std::string& smt2) const;
-  void keep(const std::string& smt2, const Outcome& outcome);
-
- private:
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, Outcome> answers_;
+// A number that a counterexample is told in.
+struct Word {
+  std::string name;
+  z3::expr value;
 };
 
 class Report {
  public:
-  Report(std::string pattern, std::string plan, const Settings& settings, Answers* answers = nullptr)
-      : pattern_(std::move(pattern)), plan_(std::move(plan)), settings_(settings), answers_(answers) {}
+  Report(std::string pattern, std::string part, const Settings& settings)
+      : pattern_(std::move(pattern)), part_(std::move(part)), settings_(settings) {}
   z3::context& context() { return context_; }
   // Decides whether the statement follows; `words` are the numbers a counterexample is told in.
   void decide(std::string_view claim, const z3::expr& assumptions, const z3::expr& statement,
-              const std::vector<z3::expr>& words);
+              const std::vector<Word>& words);
   const std::vector<Outcome>& outcomes() const { return outcomes_; }
 
  private:
   bool possible(const z3::expr& assumptions);
-  void ask(z3::solver& solver, const z3::expr& assumptions, const std::vector<z3::expr>& words, Outcome& outcome);
+  void ask(z3::solver& solver, const z3::expr& assumptions, const std::vector<Word>& words, Outcome& outcome);
 
   z3::context context_;
-  std::string pattern_, plan_;
+  std::string pattern_, part_;
   Settings settings_;
-  Answers* answers_;
   std::optional<z3::expr> possible_;  // the last assumptions that were seen to be possible
   std::vector<Outcome> outcomes_;
 };
@@ -52,8 +45,10 @@ class Scope {
 
   // Any number from `first` to before `end`.
   template <class T> Symbol<T> any(const std::string& name, i64 first, i64 end) {
-    const z3::expr e = report_.context().int_const(name.c_str());
-    words_.push_back(e);
+    std::string symbol = name;
+    std::replace(symbol.begin(), symbol.end(), '\'', '!');  // SMT-LIB has no primes
+    const z3::expr e = report_.context().int_const(symbol.c_str());
+    words_.push_back({name, e});
     assume(e >= number(first) && e < number(end));
     return {ledger_, e};
   }
@@ -81,7 +76,8 @@ class Scope {
 
   Report& report_;
   Ledger ledger_;
-  std::vector<z3::expr> assumptions_, words_;
+  std::vector<z3::expr> assumptions_;
+  std::vector<Word> words_;
 };
 
 }  // namespace tokitai::proofs

@@ -3,34 +3,80 @@
 #include <fmt/format.h>
 
 #include "machines/device/row_shape.h"
+#include "machines/device/tile_shape.h"
 
 namespace tokitai::proofs {
+namespace {
 
-std::string words_of(const device::EachPlan& p) {
+template <class... F> struct Choices : F... {
+  using F::operator()...;
+};
+template <class... F> Choices(F...) -> Choices<F...>;
+
+std::string words(const EachElements& part) {
+  const device::EachPlan& p = part.plan;
   return fmt::format("{} threads, {} x {} elements", p.threads, p.turns, p.wide);
 }
-
-std::string words_of(const RowSubject& subject) {
-  const device::RowPlan& p = subject.plan;
-  const device::RowNumbers n = device::row_numbers(p);
+std::string words(const RowColumns& part) {
+  const device::RowPlan& p = part.plan;
   constexpr const char* kGuards[] = {"no guard", "guarded vectors", "guarded elements"};
-  std::string text = fmt::format("{} threads, {} teams, cluster of {}, {} x {} elements, {}", p.threads, p.teams,
-                                 p.cluster, p.chunks, p.wide, kGuards[static_cast<int>(p.guard)]);
-  text += p.on_chip ? fmt::format(", {} stages of {} operands of {} bytes", p.stages, n.staged, n.vector_bytes / p.wide)
-                    : ", not on chip";
-  if (p.blind) text += ", blind";
-  if (p.column_sums) text += ", column sums";
-  return text + fmt::format(", {} bytes shared", subject.shared_bytes);
+  return fmt::format("{} threads, cluster of {}, {} x {} elements, {}{}{}", p.threads, p.cluster, p.chunks, p.wide,
+                     kGuards[static_cast<int>(p.guard)], p.on_chip ? "" : ", not on chip", p.blind ? ", blind" : "");
+}
+std::string words(const RowMemory& part) {
+  const device::RowPlan& p = part.plan;
+  const device::RowNumbers n = device::row_numbers(p);
+  return fmt::format(
+      "{} threads, {} teams, cluster of {}, {} x {} elements, {}, {} bytes shared", p.threads, p.teams, p.cluster,
+      p.chunks, p.wide,
+      p.on_chip ? fmt::format("{} stages of {} operands of {} bytes", p.stages, n.staged, n.vector_bytes / p.wide)
+                : "not on chip",
+      part.shared_bytes);
+}
+std::string words(const SegmentRows& p) {
+  const std::string vectors =
+      fmt::format("{} threads, {} elements of a {} row", p.threads, p.wide, p.whole ? "whole" : "guarded");
+  if (p.gathers) return "copies by " + vectors;
+  return fmt::format("sums by {}, {} bytes, {} on their way behind digits of {} bits, {} bytes shared", vectors,
+                     p.row_bytes, p.ahead, p.digit_bits, p.shared_bytes);
+}
+std::string words(const TileOutputs& part) {
+  const device::TilePlan& p = part.plan;
+  return fmt::format("tiles of {} x {}, {} inner, {} x {} per thread, {} bytes shared", p.rows, p.cols, p.inner,
+                     p.thread_rows, p.thread_cols, part.shared_bytes);
+}
+std::string words(const TileFactor& part) {
+  const device::TilePlan& p = part.plan;
+  return fmt::format("{} of a tile of {} x {} by {} threads, {} inner, elements of {} bytes, {} bytes along the {}",
+                     part.is_b ? "columns" : "rows", p.rows, p.cols, device::tile_shape(p).threads, p.inner,
+                     bytes_of(device::kind_at(p.kinds, 0)), p.access[0], part.along_outer ? "output" : "inner index");
 }
 
-std::string words_of(const TileSubject& subject) {
-  const device::TilePlan& p = subject.plan;
-  const auto factor = [&](const Factor& f) {
-    return fmt::format("{} bytes along the {}", p.access[f.operand], f.along_outer ? "output" : "inner index");
-  };
-  return fmt::format("tiles of {} x {}, {} x {} per thread, elements of {} bytes; a: {}, b: {}, outputs by {}", p.rows,
-                     p.cols, p.thread_rows, p.thread_cols, bytes_of(device::kind_at(p.kinds, subject.a.operand)),
-                     factor(subject.a), factor(subject.b), subject.out_vector);
+}  // namespace
+
+std::string pattern_of(const Part& part) {
+  return std::visit(Choices{[](const EachElements&) { return "each"; }, [](const RowColumns&) { return "row"; },
+                            [](const RowMemory&) { return "row"; }, [](const RowTeams&) { return "row"; },
+                            [](const RowSums&) { return "row"; }, [](const SegmentSort&) { return "segment"; },
+                            [](const SegmentRows&) { return "segment"; }, [](const SegmentSums&) { return "segment"; },
+                            [](const auto&) { return "tile"; }},
+                    part);
+}
+
+std::string words_of(const Part& part) {
+  return std::visit(Choices{[](const RowTeams& p) { return fmt::format("{} teams", p.teams); },
+                            [](const RowSums&) { return std::string("sums over rows"); },
+                            [](const SegmentSort& p) {
+                              return fmt::format("a sort by blocks of {} threads, {} bits at a time", p.threads,
+                                                 p.digit_bits);
+                            },
+                            [](const SegmentSums&) { return std::string("sums of rows that share an index"); },
+                            [](const TileGrid& p) {
+                              return fmt::format("tiles of {} x {}, outputs by {}", p.rows, p.cols, p.out_vector);
+                            },
+                            [](const TileChain& p) { return fmt::format("{} inner at a time", p.inner); },
+                            [](const auto& p) { return words(p); }},
+                    part);
 }
 
 }  // namespace tokitai::proofs

@@ -1,40 +1,86 @@
-// What is proved: the constants of a kernel, and what the planner promises with them.
+// What is proved: parts of plans. A part holds the constants that its claims speak about and nothing else, so that what
+// many plans have in common is proved once.
 #pragma once
+#include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "machines/device/plans.h"
 
 namespace tokitai::proofs {
 
-// A factor of a product: which operand it is, and whether memory runs along the output or along the inner index.
-struct Factor {
-  int operand = 0;
-  bool along_outer = false;
+// The elements of a list of tensors.
+struct EachElements {
+  device::EachPlan plan{};
 };
 
-struct TileSubject {
-  device::TilePlan plan{};
-  Factor a, b;
-  int out_vector = 1;    // elements of the output's widest access
-  int shared_bytes = 0;  // asked for by the launch
+// Which column of a row a thread owns.
+struct RowColumns {
+  device::RowPlan plan{};
 };
-
-struct RowSubject {
+// Threads of a block, its shared memory, and its part of the workspace.
+struct RowMemory {
   device::RowPlan plan{};
   int shared_bytes = 0;  // asked for by the launch
 };
+// Which rows a team works on.
+struct RowTeams {
+  int teams = 1;
+};
+// Sums over columns, and sums of one value per row: sizes only.
+struct RowSums {};
 
-// Every different one, by pattern. Fields that no claim speaks about are left out, so that few are many plans.
-struct Subjects {
-  std::vector<device::EachPlan> each;
-  std::vector<RowSubject> row;
-  std::vector<TileSubject> tile;
+// The sort of indices.
+struct SegmentSort {
+  int threads = 0, digit_bits = 0;
+};
+// Which rows and columns a group of 32 threads works on, and the cells of rows on their way.
+struct SegmentRows {
+  int threads = 0, wide = 0, ahead = 0, digit_bits = 0;
+  int row_bytes = 0;     // of a vector
+  int shared_bytes = 0;  // asked for by the launch
+  bool whole = false, gathers = false;
+};
+// Chains of equal indices and the levels that join them: sizes only.
+struct SegmentSums {};
+
+// Which outputs of a tile a thread owns, and both stages of the factors.
+struct TileOutputs {
+  device::TilePlan plan{};
+  int shared_bytes = 0;  // asked for by the launch
+};
+// Which tile a block owns, and the stores of its outputs.
+struct TileGrid {
+  int rows = 0, cols = 0, out_vector = 1;
+};
+// One factor's way into shared memory.
+struct TileFactor {
+  device::TilePlan plan{};   // operand 0 is the factor
+  bool along_outer = false;  // memory runs along the output, not along the inner index
+  bool is_b = false;         // its outer extent is the tile's columns
+};
+// The chain over the inner index, `inner` at a time.
+struct TileChain {
+  int inner = 0;
 };
 
-// The constants in words, as a table shows them.
-std::string words_of(const device::EachPlan& plan);
-std::string words_of(const RowSubject& subject);
-std::string words_of(const TileSubject& subject);
+using Part = std::variant<EachElements, RowColumns, RowMemory, RowTeams, RowSums, SegmentSort, SegmentRows, SegmentSums,
+                          TileOutputs, TileGrid, TileFactor, TileChain>;
+
+struct Subject {
+  Part part;
+  int plans = 0;  // that it is a part of
+};
+
+struct Subjects {
+  std::vector<Subject> parts;
+  std::map<std::string, int> plans;  // different ones, by pattern
+};
+
+// "row" for a RowMemory.
+std::string pattern_of(const Part& part);
+// The constants in words, as a table shows them. Different parts have different words.
+std::string words_of(const Part& part);
 
 }  // namespace tokitai::proofs

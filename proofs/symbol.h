@@ -53,10 +53,11 @@ class Ledger {
 
 // A comparison of symbols.
 struct Truth {
+  Ledger* ledger;
   z3::expr value;
-  friend Truth operator&&(const Truth& a, const Truth& b) { return {a.value && b.value}; }
-  friend Truth operator||(const Truth& a, const Truth& b) { return {a.value || b.value}; }
-  friend Truth operator!(const Truth& a) { return {!a.value}; }
+  friend Truth operator&&(const Truth& a, const Truth& b) { return {a.ledger, a.value && b.value}; }
+  friend Truth operator||(const Truth& a, const Truth& b) { return {a.ledger, a.value || b.value}; }
+  friend Truth operator!(const Truth& a) { return {a.ledger, !a.value}; }
 };
 
 template <class T> class Symbol {
@@ -131,7 +132,7 @@ auto operator%(const A& a, const B& b) {
   return arithmetic(a, b, [](Ledger& l, const z3::expr& x, const z3::expr& y) { return l.divide(x, y).second; });
 }
 template <class A, class B, class F> Truth compare(const A& a, const B& b, F f) {
-  return combine(a, b, [&](Ledger&, const z3::expr& x, const z3::expr& y) { return Truth{f(x, y)}; });
+  return combine(a, b, [&](Ledger& l, const z3::expr& x, const z3::expr& y) { return Truth{&l, f(x, y)}; });
 }
 template <class A, class B>
   requires Symbolic<A, B>
@@ -166,9 +167,12 @@ Truth operator!=(const A& a, const B& b) {
 
 // The words of machines/device/place.h.
 template <class T> Symbol<T> choose(const Truth& condition, const Symbol<T>& yes, const Symbol<T>& no) {
-  return combine(yes, no, [&](Ledger& ledger, const z3::expr& x, const z3::expr& y) {
-    return Symbol<T>(ledger, z3::ite(condition.value, x, y));
-  });
+  Ledger& ledger = *condition.ledger;
+  return {ledger, z3::ite(condition.value, yes.value(ledger), no.value(ledger))};
+}
+inline Symbol<int> as_int(const Symbol<i64>& v) {
+  v.ledger()->note_range<int>(*v);
+  return {*v.ledger(), *v};
 }
 inline Symbol<i64> as_long(const Symbol<int>& v) { return {*v.ledger(), *v}; }
 

@@ -22,6 +22,7 @@ case "${1:-build}" in
     libclang-rt-19-dev    # libFuzzer and sanitizers: fuzzing the parsers
     python3 python3-numpy # the independent implementation in testing/acceptance
     python3-jsonschema    # contracts and evidence against their schemas
+    z3 cvc5               # other solvers, which answer the prover's questions again
     binutils) ;;          # nm, for the test of what kernels export
   lint) packages+=(libgtest-dev clang-format-19 clang-tidy-19 git python3) ;;
   *) echo "usage: setup.sh [build|test|lint]" >&2; exit 2 ;;

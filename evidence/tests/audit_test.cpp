@@ -116,6 +116,15 @@ TEST(Audit, TellsASwappedDigest) {
          "differs from this tokitai's");
 }
 
+TEST(Audit, TellsProofsOfOtherTextAndClaimsThatAreNotProved) {
+  expect(edited([](Json& s) {
+           s["predicate"]["proofs"]["functions_sha256"]["machines/device/place_each.h"] = std::string(64, '0');
+         }),
+         Code::check_failed, "proved functions machines/device/place_each.h: differ from this tokitai's");
+  expect(edited([](Json& s) { s["predicate"]["proofs"]["patterns"][0]["proved"] = 27; }), Code::check_failed,
+         "not every claim is proved");
+}
+
 TEST(Audit, TellsAContractWithAnotherWord) {
   Predicate predicate = sample_predicate();
   Contract changed = *find_contract("adamw.step");

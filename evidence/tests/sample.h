@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "evidence/bundle.h"
+#include "evidence/digest.h"
 
 namespace tokitai::evidence {
 
@@ -16,7 +17,11 @@ inline VerifyResult sample_result() {
 }
 
 inline Predicate sample_predicate() {
-  return make_predicate(sample_result(), open("cpu", {.threads = 1}).value(), "reference", {}, {}, {});
+  Predicate p = make_predicate(sample_result(), open("cpu", {.threads = 1}).value(), "reference", {}, {}, {});
+  p.proofs = ProofEvidence{"Z3 4.8.12", {{"each", 4, 28, 28, 0.5, 0.1}}, {}};
+  constexpr const char* kHeader = "machines/device/place_each.h";
+  p.proofs->functions.emplace_back(kHeader, source_digest(kHeader));
+  return p;
 }
 
 inline PrivateKey sample_key(unsigned char seed = 1) {

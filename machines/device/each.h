@@ -139,7 +139,7 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
       first = vector_begin(begin, turn, thread_index(), P.threads, P.wide);
       const i64 left = tensor.length - first;
       if (left <= 0) break;
-      count = left >= P.wide ? P.wide : static_cast<int>(left);
+      count = TK_AS_PROVED(left >= P.wide ? P.wide : static_cast<int>(left), at_most(left, P.wide));
       aligned = address % 16 == 0 && left >= P.wide;
       f(which);
     }

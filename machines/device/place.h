@@ -5,10 +5,22 @@
 #pragma once
 #include "machines/device/alias.h"
 
+// An index that a kernel writes out, because compilers make other machine code of a call of the proved function. On a
+// GPU it is what is written; the lockstep machine compares both wherever they are computed.
+#if defined(TK_LOCKSTEP)
+#define TK_AS_PROVED(written, proved) ::tokitai::device::as_proved(written, proved)
+#else
+#define TK_AS_PROVED(written, proved) (written)
+#endif
+
 namespace tokitai::device {
 
 template <class I> TK_FN I choose(bool condition, I yes, I no) { return condition ? yes : no; }
 TK_FN i64 as_long(int v) { return v; }
+TK_FN int as_int(i64 v) { return static_cast<int>(v); }
+
+// Of `left` elements those that a vector of `most` has.
+template <class L> TK_FN auto at_most(L left, int most) { return as_int(choose(left >= most, L(most), left)); }
 
 // A row of pieces of `size`: how many hold `count` things, the last perhaps not full.
 template <class I> TK_FN I pieces_of(I count, int size) { return (count + (size - 1)) / size; }

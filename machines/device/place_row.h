@@ -21,6 +21,10 @@ template <class I> TK_FN I first_block_of(I rank, I thread, int held, int wide) 
 }
 template <class I> TK_FN I column_blocks(I cols) { return pieces_of(cols, kBlock); }
 
+// How many of a vector's elements exist where `left` columns are left.
+template <class I> TK_FN I existing(I left, int wide) {
+  return choose(left >= wide, I(wide), choose(left > 0, left, I(0)));
+}
 template <class I> TK_FN auto whole_block(I block, I cols) { return (block + 1) * kBlock <= cols; }
 
 // Where a column lies: the inverse of column_of; and of a lane, the thread of its block of columns and the element.

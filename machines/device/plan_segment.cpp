@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "machines/device/plan_parts.h"
+#include "machines/device/segment_shape.h"
 
 namespace tokitai::device {
 namespace {
@@ -13,13 +14,6 @@ namespace {
 constexpr int kRowBytes = 16;  // of a row's piece that a thread works on
 constexpr std::int64_t kMostQueries = std::int64_t{1} << 31;
 constexpr int kFewDigitBits = 5, kMostDigitBits = 9;
-constexpr std::int64_t kPairsPerWorker = 512;  // as in sort.h
-
-// Words of four bytes that sorting takes at the most: see sort_space in sort.h.
-std::int64_t sort_words(std::int64_t queries, std::int64_t vocab, int digit_bits) {
-  const std::int64_t workers = (queries + kPairsPerWorker - 1) / kPairsPerWorker;
-  return 4 * queries + ((workers + 1) << digit_bits) + 2 * vocab + 12;
-}
 
 }  // namespace
 
@@ -70,8 +64,7 @@ Result<Program> plan_segment(const Call& call, const Machinery& machinery) {
   launch.source = source_of(call, machinery, "segment.h", text_of(p), launch, "segment_kernel<Definition, plan>", 2);
   const int groups = p.threads / 32;
   if (sums) {
-    const int digits = 1 << p.digit_bits;
-    launch.shared_bytes = (groups * digits + digits + groups) * 4 + p.ahead * p.threads * kRowBytes;
+    launch.shared_bytes = segment_shared_bytes(p, kRowBytes);
     launch.plan = fmt::format(
         "all blocks sort {} indices in passes of {} bits, then sum chains of 32 rows, {} columns per "
         "thread, {} rows on their way; one cooperative launch",
@@ -79,10 +72,10 @@ Result<Program> plan_segment(const Call& call, const Machinery& machinery) {
     const std::int64_t slabs = (dim + 32 * p.wide - 1) / (32 * p.wide);
     launch.work =
         std::max({(queries + 31) / 32 * slabs / groups, (vocab + 32 * groups - 1) / (32 * groups), std::int64_t{1}});
-    program.workspace_bytes = sort_words(queries, vocab, p.digit_bits) * 4 + 16;
+    program.workspace_bytes = sort_words(queries, vocab, 1 << p.digit_bits) * 4 + 16;
     // Partial results of indices that occur more than 32 times.
     if (queries > 32)
-      program.workspace_bytes += (queries / 32 + 1) * 2 * dim * (call.operand(0).type == Type::f16 ? 8 : 4);
+      program.workspace_bytes += partial_rows(queries) * dim * (call.operand(0).type == Type::f16 ? 8 : 4);
   } else {
     launch.plan = fmt::format(
         "all blocks check the indices, then 32 threads per row copy {} columns per thread and turn, "

@@ -90,7 +90,7 @@ template <class D, RowPlan P> struct RowMachine : D::Names {
   TK_FN int existing(int block, int chunk) const {
     if constexpr (P.guard == Guard::none) return P.wide;
     const int left = n - column_of(block, chunk, lane);
-    return left >= P.wide ? P.wide : left > 0 ? left : 0;
+    return TK_AS_PROVED(left >= P.wide ? P.wide : left > 0 ? left : 0, tokitai::device::existing(left, P.wide));
   }
   // Calls f(block) for the blocks of columns this thread works on.
   template <class F> TK_FN void for_blocks(F f) const {

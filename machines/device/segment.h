@@ -6,6 +6,7 @@
 #pragma once
 #include "machines/device/exact.h"
 #include "machines/device/memory.h"
+#include "machines/device/place_segment.h"
 #include "machines/device/plans.h"
 #include "machines/device/sort.h"
 #include "patterns/names.h"
@@ -33,8 +34,8 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
   template <class O> TK_FN constexpr bool flag(O) const { return P.accumulate; }
   // Every index is asked before anything is written; the smallest refused position is kept.
   TK_FN void check_indices() const {
-    for (i64 i = static_cast<i64>(block_index()) * P.threads + thread_index(); i < queries;
-         i += static_cast<i64>(grid_size()) * P.threads)
+    for (i64 i = first_item(block_index(), thread_index(), P.threads); i < queries;
+         i += item_step(grid_size(), P.threads))
       if (!valid(i)) atomic_min(global<u64>(arguments.flag), static_cast<u64>(i));
   }
 
@@ -42,9 +43,9 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
   template <class O, class W> TK_FN void gather(O, W) const {
     constexpr Kind K = kind_at(P.kinds, O::index);
     constexpr int kVectors = 4;
-    const i64 groups = static_cast<i64>(grid_size()) * (P.threads / 32);
+    const i64 groups = item_step(grid_size(), P.threads / 32);
     const int lane = thread_index() % 32;
-    i64 i = static_cast<i64>(block_index()) * (P.threads / 32) + thread_index() / 32;
+    i64 i = first_item(block_index(), thread_index() / 32, P.threads / 32);
     i64 next = i < queries ? index(i) : 0;
     for (; i < queries; i += groups) {
       const i64 v = next;
@@ -56,19 +57,21 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
         Packed<K, P.wide> held[kVectors];
         TK_UNROLL
         for (int turn = 0; turn < kVectors; ++turn) {
-          const i64 at = c + (turn * 32 + lane) * P.wide;
+          const i64 at = copied_column(c, turn, lane, P.wide);
           held[turn] = Packed<K, P.wide>{};
           if (at < dim && !hole) held[turn] = load_row<K>(from, at);
         }
         TK_UNROLL
         for (int turn = 0; turn < kVectors; ++turn) {
-          const i64 at = c + (turn * 32 + lane) * P.wide;
+          const i64 at = copied_column(c, turn, lane, P.wide);
           if (at < dim) store_row<K>(to, at, held[turn]);
         }
       }
     }
   }
-  TK_FN int left(i64 at) const { return dim - at < P.wide ? static_cast<int>(dim - at) : P.wide; }
+  TK_FN int left(i64 at) const {
+    return TK_AS_PROVED(dim - at < P.wide ? static_cast<int>(dim - at) : P.wide, at_most(dim - at, P.wide));
+  }
   template <Kind K> TK_FN Packed<K, P.wide> load_row(Global<const Raw<K>> from, i64 at) const {
     if constexpr (P.whole)
       return load_packed<K, P.wide, P.access>(from + at);
@@ -96,15 +99,18 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     static constexpr int kGroups = P.threads / 32;
 
     TK_FN int lane() const { return thread_index() % 32; }
-    TK_FN i64 group() const { return static_cast<i64>(block_index()) * kGroups + thread_index() / 32; }
-    TK_FN i64 groups() const { return static_cast<i64>(grid_size()) * kGroups; }
-    TK_FN i64 slabs() const { return (m.dim + 32 * P.wide - 1) / (32 * P.wide); }
+    TK_FN i64 group() const {
+      return TK_AS_PROVED(static_cast<i64>(block_index()) * kGroups + thread_index() / 32,
+                          first_item(block_index(), thread_index() / 32, kGroups));
+    }
+    TK_FN i64 groups() const { return item_step(grid_size(), kGroups); }
+    TK_FN i64 slabs() const { return slabs_of(m.dim, P.wide); }
 
     TK_FN void run() const {
-      const SortSpace space = sort_space<P.digit_bits>(m.queries, m.vocab, grid_size());
+      const SortSpace space = sort_space_of<P.digit_bits>(m.queries, m.vocab, grid_size());
       Sorter<P.digit_bits, P.threads> sorter(m.arguments, space);
-      const i64 all = static_cast<i64>(grid_size()) * P.threads;
-      const i64 self = static_cast<i64>(block_index()) * P.threads + thread_index();
+      const i64 all = item_step(grid_size(), P.threads);
+      const i64 self = first_item(block_index(), thread_index(), P.threads);
 
       // Rows nobody asked for keep an empty run.
       m.check_indices();
@@ -150,7 +156,7 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     // How many indices occur more than 32, 32^2, ... times: levels that nobody needs are left out.
     static constexpr int kLevels = kSortLevels;
     TK_FN Global<u32> levels() const {
-      return global<u32>(m.arguments.workspace) + sort_space<P.digit_bits>(m.queries, m.vocab, grid_size()).levels;
+      return global<u32>(m.arguments.workspace) + sort_space_of<P.digit_bits>(m.queries, m.vocab, grid_size()).levels;
     }
     TK_FN bool flagged() const { return global<u64>(m.arguments.flag)[0] != kUnflagged; }
 
@@ -170,9 +176,9 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     }
     TK_FN void empty_rows(Global<const u32> end) const {
       constexpr int kWindow = 32;
-      const i64 windows = (m.vocab + kWindow - 1) / kWindow;
+      const i64 windows = pieces_of(m.vocab, kWindow);
       for (i64 w = group(); w < windows; w += groups()) {
-        const i64 mine = w * kWindow + lane();
+        const i64 mine = window_begin(w) + lane();
         bool empty = false;
         if (mine < m.vocab) empty = end[mine] == 0;
         const u32 mask = ballot(empty);
@@ -180,18 +186,17 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
           if (((mask >> b) & 1u) == 0) continue;
           for (i64 at = lane() * P.wide; at < m.dim; at += 32 * P.wide) {
             const float none[P.wide] = {};
-            finish(w * kWindow + b, at, none);
+            finish(window_begin(w) + b, at, none);
           }
         }
       }
     }
 
-    // Where the partial result of the chain at sorted position p lies. Only runs longer than 32 have any, so
-    // at most one run ends and one begins in 32 positions: two places suffice for them.
-    TK_FN i64 partial_of(i64 p, i64 begin) const { return (p / kChain * 2 + (p == begin ? 1 : 0)) * m.dim; }
+    // Where the partial result of the chain at sorted position p lies.
+    TK_FN i64 partial_of(i64 p, i64 first) const { return partial_row_of(p, first) * m.dim; }
     TK_FN Global<Partial> partials() const {
       return global<Partial>(m.arguments.workspace) +
-             sort_space<P.digit_bits>(m.queries, m.vocab, grid_size()).words * 4 / static_cast<i64>(sizeof(Partial));
+             sort_space_of<P.digit_bits>(m.queries, m.vocab, grid_size()).words * 4 / static_cast<i64>(sizeof(Partial));
     }
 
     // What is known of the chain that positions are being added to.
@@ -204,10 +209,11 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     // columns; it walks the positions with several rows on their way, whatever chain they belong to.
     template <class Sorter>
     TK_FN void chains(const Sorter& sorter, Global<const u32> begin, Global<const u32> end) const {
-      const i64 windows = (m.queries + kChain - 1) / kChain;
+      const i64 windows = pieces_of(m.queries, kChain);
       for (i64 item = group(); item < windows * slabs(); item += groups()) {
-        const i64 base = item / slabs() * kChain;
-        const i64 at = (item % slabs() * 32 + lane()) * P.wide;
+        const i64 base = TK_AS_PROVED(item / slabs() * kChain, window_begin(item / slabs()));
+        const i64 at =
+            TK_AS_PROVED((item % slabs() * 32 + lane()) * P.wide, slab_column(item, slabs(), lane(), P.wide));
         u32 key = 0xffffffffu, first = 0, stop = 0, value = 0;
         if (base + lane() < m.queries) {
           key = sorter.keys()[base + lane()];
@@ -218,7 +224,8 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
           first = begin[key];
           stop = end[key];
         }
-        const u32 starts = ballot(real && (base + lane() - first) % kChain == 0);
+        const u32 starts = ballot(real && TK_AS_PROVED((base + lane() - first) % kChain == 0,
+                                                       starts_chain(base + lane(), i64{first}, i64{kChain})));
         if (starts == 0) continue;
         walk(sorter, base, at, starts, key, first, stop, value);
       }
@@ -229,7 +236,7 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     using Cell = Words<kRowBytes / 4>;
     static_assert(kRowBytes <= 16);
     TK_FN Shared<Cell> cell(int slot) const {
-      return shared<Cell>(Sorter<P.digit_bits, P.threads>::kSharedBytes) + (slot * P.threads + thread_index());
+      return shared<Cell>(Sorter<P.digit_bits, P.threads>::kSharedBytes) + row_cell(slot, thread_index(), P.threads);
     }
     TK_FN void fetch(u32 row, i64 at, int slot) const {
       const Global<const Raw<KY>> from = elements<KY>(m.arguments.operand[Y], row) + at;
@@ -254,7 +261,7 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
         c.first = shuffle(first, place);
         c.stop = shuffle(stop, place);
         c.start = base + place;
-        c.end = c.stop - c.start < kChain ? c.stop : c.start + kChain;
+        c.end = TK_AS_PROVED(c.stop - c.start < kChain ? c.stop : c.start + kChain, chain_stop(c.start, c.stop));
         return c;
       };
       const i64 end = chain_at(last).end;
@@ -357,15 +364,16 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
       // The chains of long runs that start in 32 positions, a few such windows at once. A slab's windows are spread
       // over all groups.
       constexpr int kScan = 4;
-      const i64 windows = (m.queries + kChain - 1) / kChain;
+      const i64 windows = pieces_of(m.queries, kChain);
       const i64 rounds = (windows + kScan - 1) / kScan;
       for (i64 item = group(); item < rounds * slabs(); item += groups()) {
         const i64 round = item / slabs();
-        const i64 at = (item % slabs() * 32 + lane()) * P.wide;
+        const i64 at =
+            TK_AS_PROVED((item % slabs() * 32 + lane()) * P.wide, slab_column(item, slabs(), lane(), P.wide));
         u32 key[kScan];
         TK_UNROLL
         for (int s = 0; s < kScan; ++s) {
-          const i64 mine = (round * kScan + s) * kChain + lane();
+          const i64 mine = window_begin(round * kScan + s) + lane();
           key[s] = 0xffffffffu;
           if (mine < m.queries) key[s] = sorter.keys()[mine];
         }
@@ -380,9 +388,9 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
         }
         TK_UNROLL
         for (int s = 0; s < kScan; ++s) {
-          const i64 base = (round * kScan + s) * kChain;
-          const u32 mask =
-              ballot(static_cast<i64>(stop[s] - first[s]) > span && (base + lane() - first[s]) % (span * kChain) == 0);
+          const i64 base = window_begin(round * kScan + s);
+          const u32 mask = ballot(static_cast<i64>(stop[s] - first[s]) > span &&
+                                  starts_chain(base + lane(), i64{first[s]}, span * kChain));
           for (int b = 0; mask >> b != 0; ++b) {
             if (((mask >> b) & 1u) == 0) continue;
             const u32 k = shuffle(key[s], b), from = shuffle(first[s], b), to = shuffle(stop[s], b);
@@ -394,7 +402,7 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     }
     TK_FN void join_at(u32 key, i64 p, i64 first, i64 stop, i64 span, i64 at) const {
       const bool whole = stop - first <= span * kChain;
-      const i64 end = p + span * kChain < stop ? p + span * kChain : stop;
+      const i64 end = joined_stop(p, stop, span);
       JoinSum sum;
       for (i64 q = p; q < end; q += kAheadJoin * span) {
         Partial held[kAheadJoin][P.wide];

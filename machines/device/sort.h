@@ -3,19 +3,12 @@
 #pragma once
 #include "machines/device/grid.h"
 #include "machines/device/memory.h"
+#include "machines/device/place_sort.h"
 
 namespace tokitai::device {
 
-// The workspace, in words of four bytes: two copies of keys and values, the counts of every digit and block, each
-// digit's total, where the run of each index begins and ends, and how many runs need each level of joining.
-struct SortSpace {
-  i64 keys, values, counts, totals, begin, end, levels, words;
-  i64 workers;  // blocks that take part
-};
-inline constexpr int kSortLevels = 6;        // 32^7 is more than 2^31
-inline constexpr i64 kPairsPerWorker = 512;  // at the least
-
-template <int digit_bits> TK_FN constexpr SortSpace sort_space(i64 pairs, i64 vocab, i64 blocks) {
+// Written out: compilers make other code of a call of sort_space.
+template <int digit_bits> TK_FN constexpr SortSpace sort_space_of(i64 pairs, i64 vocab, i64 blocks) {
   SortSpace s{};
   const i64 wanted = (pairs + kPairsPerWorker - 1) / kPairsPerWorker;
   s.workers = wanted < blocks ? wanted : blocks;
@@ -27,13 +20,13 @@ template <int digit_bits> TK_FN constexpr SortSpace sort_space(i64 pairs, i64 vo
   s.end = s.begin + vocab;
   s.levels = s.end + vocab;
   s.words = (s.levels + kSortLevels + 3) / 4 * 4;
-  return s;
+  return TK_AS_PROVED(s, sort_space(pairs, vocab, blocks, 1 << digit_bits));
 }
 
 template <int digit_bits, int threads> struct Sorter {
   static constexpr int kDigits = 1 << digit_bits;
   static constexpr int kGroups = threads / 32;
-  static constexpr int kSharedBytes = (kGroups * kDigits + kDigits + kGroups) * 4;
+  static constexpr int kSharedBytes = sort_shared_words(kGroups, kDigits) * 4;
 
   const Arguments& arguments;
   const SortSpace space;
@@ -52,9 +45,9 @@ template <int digit_bits, int threads> struct Sorter {
   TK_FN void meet() { grid_barrier(global<u32>(arguments.counter), ++round); }
 
   // Shared memory: a count per group and digit, a base per digit, a sum per group.
-  TK_FN Shared<u32> group_counts() const { return shared<u32>(0) + thread_index() / 32 * kDigits; }
-  TK_FN Shared<u32> bases() const { return shared<u32>(kGroups * kDigits * 4); }
-  TK_FN Shared<u32> group_sums() const { return shared<u32>((kGroups + 1) * kDigits * 4); }
+  TK_FN Shared<u32> group_counts() const { return shared<u32>(0) + group_counts_word(thread_index() / 32, kDigits); }
+  TK_FN Shared<u32> bases() const { return shared<u32>(bases_word(kGroups, kDigits) * 4); }
+  TK_FN Shared<u32> group_sums() const { return shared<u32>(sums_word(kGroups, kDigits) * 4); }
 
   // The threads of this group that hold the same digit; bits beyond the pairs' end are never among them.
   static TK_FN u32 same(u32 digit, bool real) {
@@ -66,15 +59,11 @@ template <int digit_bits, int threads> struct Sorter {
     }
     return mask;
   }
-  // A worker's pairs are consecutive, and so are those of each of its groups.
-  TK_FN i64 group_pairs() const {
-    const i64 each = (pairs + space.workers * kGroups - 1) / (space.workers * kGroups);
-    return (each + 31) / 32 * 32;
-  }
   template <class F> TK_FN void for_pairs(F f) const {
-    const i64 each = group_pairs();
-    const i64 first = (static_cast<i64>(block_index()) * kGroups + thread_index() / 32) * each;
-    const i64 end = first + each < pairs ? first + each : pairs;
+    const i64 each = pairs_of_group(pairs, space.workers, kGroups);
+    const i64 first = TK_AS_PROVED((static_cast<i64>(block_index()) * kGroups + thread_index() / 32) * each,
+                                   first_pair(block_index(), thread_index() / 32, each, kGroups));
+    const i64 end = pairs_end(first, each, pairs);
     for (i64 i = first; i < end; i += 32) f(i + thread_index() % 32, i + thread_index() % 32 < end);
   }
 
@@ -98,8 +87,8 @@ template <int digit_bits, int threads> struct Sorter {
       barrier();
       for (int d = thread_index(); d < kDigits; d += threads) {
         u32 total = 0;
-        for (int g = 0; g < kGroups; ++g) total += shared<u32>(0)[g * kDigits + d];
-        words(space.counts)[d * space.workers + block_index()] = total;
+        for (int g = 0; g < kGroups; ++g) total += shared<u32>(0)[group_counts_word(g, kDigits) + d];
+        words(space.counts)[count_word(d, space.workers) + block_index()] = total;
       }
     }
     meet();
@@ -138,9 +127,9 @@ template <int digit_bits, int threads> struct Sorter {
       for (i64 first = 0; first < space.workers; first += 32) {
         const bool real = first + lane < space.workers;
         u32 count = 0;
-        if (real) count = words(space.counts)[d * space.workers + first + lane];
+        if (real) count = words(space.counts)[count_word(d, space.workers) + first + lane];
         const u32 sum = inclusive(count);
-        if (real) words(space.counts)[d * space.workers + first + lane] = before + sum - count;
+        if (real) words(space.counts)[count_word(d, space.workers) + first + lane] = before + sum - count;
         before += shuffle(sum, 31);
       }
       if (lane == 0) words(space.totals)[d] = before;
@@ -165,11 +154,11 @@ template <int digit_bits, int threads> struct Sorter {
     u32 mine = 0;
     TK_UNROLL
     for (int k = 0; k < kEach; ++k) {
-      const int d = thread_index() * kEach + k;
+      const int d = scanned_digit(thread_index(), k, kEach);
       total[k] = before[k] = 0;
       if (d < kDigits) {
         total[k] = words(space.totals)[d];
-        before[k] = words(space.counts)[d * space.workers + block_index()];
+        before[k] = words(space.counts)[count_word(d, space.workers) + block_index()];
       }
       mine += total[k];
     }
@@ -181,7 +170,7 @@ template <int digit_bits, int threads> struct Sorter {
     for (int g = 0; g < thread_index() / 32; ++g) base += group_sums()[g];
     TK_UNROLL
     for (int k = 0; k < kEach; ++k) {
-      const int d = thread_index() * kEach + k;
+      const int d = scanned_digit(thread_index(), k, kEach);
       if (d < kDigits) bases()[d] = base + before[k];
       base += total[k];
     }
@@ -189,8 +178,8 @@ template <int digit_bits, int threads> struct Sorter {
     for (int d = thread_index(); d < kDigits; d += threads) {
       u32 at = bases()[d];
       for (int g = 0; g < kGroups; ++g) {
-        const u32 c = shared<u32>(0)[g * kDigits + d];
-        shared<u32>(0)[g * kDigits + d] = at;
+        const u32 c = shared<u32>(0)[group_counts_word(g, kDigits) + d];
+        shared<u32>(0)[group_counts_word(g, kDigits) + d] = at;
         at += c;
       }
     }

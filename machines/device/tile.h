@@ -188,7 +188,7 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
         if constexpr (P.access[C::index] >= 4 * bytes_of(K))
           store_packed<K, 4, 4 * bytes_of(K)>(to, out);
         else
-          store_some<K, 4>(to, out, left < 4 ? static_cast<int>(left) : 4);
+          store_some<K, 4>(to, out, TK_AS_PROVED(left < 4 ? static_cast<int>(left) : 4, at_most(left, 4)));
       }
     }
   }

@@ -168,6 +168,11 @@ TK_FN void wait_a_little() { lockstep::wait_a_little(); }
 // Launches run one after the other here; that one which may overlap waits before it touches memory is checked.
 TK_FN void await_earlier() { lockstep::await_earlier(); }
 TK_FN void let_next_begin() {}
+// An index that is written out, beside what the proved function says.
+template <class T, class U> TK_FN T as_proved(const T& written, const U& proved) {
+  lockstep::as_proved(written == proved);
+  return written;
+}
 
 TK_FN u32 shuffle_xor(u32 v, int mask) { return lockstep::exchange(lockstep::Exchange::shuffle_xor, v, mask); }
 TK_FN u32 shuffle(u32 v, int lane) { return lockstep::exchange(lockstep::Exchange::shuffle, v, lane); }

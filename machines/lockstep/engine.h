@@ -24,7 +24,7 @@ struct Launch {
 };
 
 struct Finding {
-  enum Kind { race, out_of_bounds, uninitialised, read_only, misaligned, divergent_barrier, deadlock } kind;
+  enum Kind { race, out_of_bounds, uninitialised, read_only, misaligned, divergent_barrier, deadlock, unproved } kind;
   std::string text;
 };
 

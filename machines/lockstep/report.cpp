@@ -85,6 +85,10 @@ void found(Finding::Kind kind, const std::string& where, const std::string& what
                  std::to_string(s.thread->index) + ": " + where + " " + what);
 }
 
+void as_proved(bool same) {
+  if (!same) found(Finding::unproved, "an index", "is written out otherwise than the proved function says");
+}
+
 void found_race(const std::string& where, const char* does, Stamp other, const char* did) {
   if (time_of(other) < state->launch_start)
     return found(Finding::race, where,

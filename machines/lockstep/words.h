@@ -21,6 +21,7 @@ enum class Exchange { shuffle, shuffle_xor, shuffle_up };
   X(void, fence, (), ())                                                                                              \
   X(void, wait_a_little, (), ())                                                                                      \
   X(void, await_earlier, (), ())                                                                                      \
+  X(void, as_proved, (bool same), (same))                                                                             \
   X(std::uint32_t, exchange, (Exchange kind, std::uint32_t value, int lane), (kind, value, lane))                     \
   X(std::uint32_t, ballot, (bool yes), (yes))                                                                         \
   X(Allocation*, find, (const void* p), (p))                                                                          \

@@ -14,7 +14,7 @@ std::span<const Contract> contracts() {
        .summary = "Normalises each row to mean 0 and variance 1, then scales and shifts each column.",
        .formula = "mean = rowsum(x)/n; d = x-mean; var = rowsum fma(d,d) / n; rstd = 1/sqrt(var+eps); "
                   "y = RN(fma(d*rstd, gamma, beta))",
-       .ensures = {kFormulaPromise, kBoundPromise},
+       .ensures = {kFormulaPromise, kBoundPromise, kRowSumBound},
        .determinism = "the same bits on every device, for any thread count and any batch around a row",
        .edges = {"A NaN or infinity in a row makes that row's y, mean or rstd NaN as the formula says.",
                  "NaN results are canonical.", "Subnormals are kept.", "A sum that overflows gives infinity.",
@@ -39,7 +39,7 @@ std::span<const Contract> contracts() {
        .summary = "Gradient of layernorm.forward with respect to x, gamma and beta.",
        .formula = "xhat = (x-mean)*rstd; h = dy*gamma; c1 = rowsum(h)/n; c2 = rowsum fma(h,xhat) / n; "
                   "dx = RN(rstd * fma(-xhat, c2, h-c1)); dgamma = colsum fma(dy, xhat); dbeta = colsum(dy)",
-       .ensures = {kFormulaPromise, kBoundPromise},
+       .ensures = {kFormulaPromise, kBoundPromise, kRowSumBound, kColumnSumBound},
        .determinism = "the same bits on every device, for any thread count; dx of a row depends on that row alone, "
                       "dgamma and dbeta on the batch and on nothing else",
        .edges = {"NaN and infinity spread as the formula says.", "NaN results are canonical.", "Subnormals are kept."},

@@ -235,6 +235,7 @@ class Keys(Evidence):
 
     def test_signing_without_a_report_is_bad_usage(self):
         self.assertIn("--report", run(self.executable, "verify", "--sign", self.key, code=2).stderr)
+        self.assertIn("--report", run(self.executable, "verify", "--prove", code=2).stderr)
 
 
 class Calls(CommandTest):

@@ -1,0 +1,22 @@
+// What is claimed about each part of a plan, over the index functions that are given.
+#pragma once
+#include "proofs/functions.h"
+#include "proofs/scope.h"
+#include "proofs/subject.h"
+
+namespace tokitai::proofs {
+
+void claim(const EachElements& part, const Functions& f, Report& report);
+void claim(const RowColumns& part, const Functions& f, Report& report);
+void claim(const RowMemory& part, const Functions& f, Report& report);
+void claim(const RowTeams& part, const Functions& f, Report& report);
+void claim(const RowSums& part, const Functions& f, Report& report);
+void claim(const SegmentSort& part, const Functions& f, Report& report);
+void claim(const SegmentRows& part, const Functions& f, Report& report);
+void claim(const SegmentSums& part, const Functions& f, Report& report);
+void claim(const TileOutputs& part, const Functions& f, Report& report);
+void claim(const TileGrid& part, const Functions& f, Report& report);
+void claim(const TileFactor& part, const Functions& f, Report& report);
+void claim(const TileChain& part, const Functions& f, Report& report);
+
+}  // namespace tokitai::proofs

@@ -1,0 +1,82 @@
+// Cuts plans into the parts that claims speak about.
+#include <variant>
+
+#include "machines/device/row_shape.h"
+#include "proofs/planned.h"
+
+namespace tokitai::proofs {
+namespace {
+
+struct Cutter {
+  const Call& call;
+  const device::Launch& launch;
+  std::vector<Part> parts{};
+
+  void operator()(const std::monostate&) {}
+  void operator()(const device::SegmentPlan& p) {
+    SegmentRows rows;
+    rows.threads = p.threads, rows.wide = p.wide, rows.whole = p.whole, rows.gathers = p.gathers;
+    if (!p.gathers) {
+      rows.ahead = p.ahead, rows.digit_bits = p.digit_bits, rows.shared_bytes = launch.shared_bytes;
+      rows.row_bytes = p.wide * static_cast<int>(size_of(call.operand(0).type));
+      parts.emplace_back(SegmentSort{p.threads, p.digit_bits});
+      parts.emplace_back(SegmentSums{});
+    }
+    parts.emplace_back(rows);
+  }
+  void operator()(const device::EachPlan& p) {
+    device::EachPlan plan{};
+    plan.wide = p.wide, plan.turns = p.turns, plan.threads = p.threads;
+    parts.emplace_back(EachElements{plan});
+  }
+  void operator()(const device::RowPlan& p) {
+    device::RowPlan columns{};
+    columns.wide = p.wide, columns.chunks = p.chunks, columns.cluster = p.cluster, columns.guard = p.guard;
+    columns.on_chip = p.on_chip, columns.blind = p.blind;
+    columns.threads = p.threads / p.teams, columns.teams = columns.stages = 1;
+    parts.emplace_back(RowColumns{columns});
+
+    const device::RowNumbers n = device::row_numbers(p);
+    const device::Kind storage = n.vector_bytes / p.wide == 2 ? device::Kind::f16 : device::Kind::f32;
+    device::RowPlan memory = columns;
+    memory.threads = p.threads, memory.teams = p.teams, memory.stages = p.stages;
+    memory.guard = device::Guard::none, memory.blind = false;
+    memory.staged = (1u << n.staged) - 1u;
+    for (int i = 0; i < 8; ++i) memory.kinds |= static_cast<std::uint32_t>(storage) << (4 * i);
+    parts.emplace_back(RowMemory{memory, launch.shared_bytes});
+
+    if (!p.column_sums) parts.emplace_back(RowTeams{p.teams});
+    if (p.column_sums || p.finishes) parts.emplace_back(RowSums{});
+  }
+  // As the definitions say m.product: a is the factor that has the output's rows, b the one that has its columns.
+  void operator()(const device::TilePlan& p) {
+    device::TilePlan tile = p;
+    tile.kinds = 0;
+    for (int& access : tile.access) access = 0;
+    parts.emplace_back(TileOutputs{tile, launch.shared_bytes});
+    const int out_vector = p.access[2] / bytes_of(device::kind_at(p.kinds, 2)) >= 4 ? 4 : 1;
+    parts.emplace_back(TileGrid{p.rows, p.cols, out_vector});
+    parts.emplace_back(TileChain{p.inner});
+    const auto& operands = call.contract->operands;
+    const std::string_view rows = operands[2].shape[0], cols = operands[2].shape[1];
+    for (int i = 0; i < 2; ++i) {
+      const auto& shape = operands[static_cast<std::size_t>(i)].shape;
+      TileFactor factor{tile, shape[1] == rows || shape[1] == cols, shape[0] == cols || shape[1] == cols};
+      if (p.rows == p.cols) factor.is_b = false;
+      factor.plan.access[0] = p.access[i];
+      const device::Kind storage = bytes_of(device::kind_at(p.kinds, i)) == 2 ? device::Kind::f16 : device::Kind::f32;
+      factor.plan.kinds = static_cast<std::uint32_t>(storage);
+      parts.emplace_back(factor);
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<Part> parts_of(const Call& call, const device::Launch& launch) {
+  Cutter cutter{call, launch};
+  std::visit(cutter, launch.constants);
+  return std::move(cutter.parts);
+}
+
+}  // namespace tokitai::proofs

@@ -1,0 +1,62 @@
+// Parts of plans that broken index functions are tried on: small ones of every kind.
+#pragma once
+#include <algorithm>
+
+#include "machines/device/row_shape.h"
+#include "machines/device/segment_shape.h"
+#include "machines/device/tile_shape.h"
+#include "proofs/subject.h"
+
+namespace tokitai::proofs {
+
+inline device::RowPlan row_plan(int wide, int chunks, int threads, int teams, int cluster, device::Guard guard,
+                                bool on_chip) {
+  device::RowPlan p{};
+  p.kinds = 0x33, p.staged = 3, p.wide = wide, p.chunks = chunks, p.threads = threads, p.teams = teams;
+  p.cluster = cluster, p.stages = 2, p.guard = guard, p.on_chip = on_chip;
+  return p;
+}
+inline RowMemory row_memory(const device::RowPlan& p) {
+  const device::RowNumbers n = device::row_numbers(p);
+  const int groups = n.team / 32 * p.cluster;
+  return {p, n.staged_bytes + (p.cluster > 1 ? 16 + 4 * p.threads : 0) + std::max(p.on_chip ? 24 * groups : 0, 256)};
+}
+inline device::TilePlan tile_plan(int rows, int cols, int thread_rows, int thread_cols, device::Kind kind, int access) {
+  return {static_cast<std::uint32_t>(kind), rows, cols, 16, thread_rows, thread_cols, {access, 0, 0}};
+}
+
+inline std::vector<Part> samples() {
+  using device::Guard;
+  using device::Kind;
+  device::EachPlan each{};
+  each.wide = 4, each.turns = 3, each.threads = 128;
+  const device::TilePlan small = tile_plan(64, 64, 4, 4, Kind::f32, 8),
+                         large = tile_plan(256, 128, 16, 8, Kind::f16, 16);
+  const auto shared = [](const device::TilePlan& p) { return 2 * device::tile_shape(p).buffer * 4; };
+  SegmentRows sums{256, 4, 8, 5, 16, 0, false, false};
+  sums.shared_bytes = device::sort_shared_words(8, 32) * 4 + 8 * 256 * 16;
+  return {EachElements{each},
+          RowColumns{row_plan(4, 8, 128, 1, 1, Guard::elements, true)},
+          RowColumns{row_plan(8, 8, 96, 1, 2, Guard::vectors, true)},
+          RowColumns{row_plan(8, 8, 64, 1, 1, Guard::elements, false)},
+          row_memory(row_plan(4, 8, 128, 1, 1, Guard::none, true)),
+          row_memory(row_plan(8, 2, 256, 8, 1, Guard::none, true)),
+          row_memory(row_plan(8, 8, 96, 1, 2, Guard::none, true)),
+          row_memory(row_plan(4, 8, 128, 1, 1, Guard::none, false)),
+          RowTeams{8},
+          RowSums{},
+          SegmentSort{256, 5},
+          SegmentSort{256, 9},
+          sums,
+          SegmentRows{256, 8, 0, 0, 0, 0, true, true},
+          SegmentSums{},
+          TileOutputs{small, shared(small)},
+          TileOutputs{large, shared(large)},
+          TileGrid{64, 64, 1},
+          TileGrid{256, 128, 4},
+          TileFactor{small, false, false},
+          TileFactor{large, true, true},
+          TileChain{16}};
+}
+
+}  // namespace tokitai::proofs
