@@ -57,16 +57,18 @@ add_test(NAME driver_smoke COMMAND driver_smoke)
 set_tests_properties(driver_smoke PROPERTIES LABELS fast ENVIRONMENT "TOKITAI_CUDA_DRIVER=$<TARGET_FILE:fake_driver>")
 
 # Worker processes, good ones and ones that misbehave on purpose.
-add_executable(bad_worker server/tests/bad_worker.cpp)
-target_link_libraries(bad_worker PRIVATE tokitai tokitai_flags fmt::fmt)
-target_include_directories(bad_worker PRIVATE ${PROJECT_SOURCE_DIR})
+foreach(program bad_worker plain_server)
+  add_executable(${program} server/tests/${program}.cpp)
+  target_link_libraries(${program} PRIVATE tokitai tokitai_flags fmt::fmt)
+  target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
+endforeach()
 tokitai_test(server_test fast SOURCES server/tests/message_test.cpp server/tests/inbox_test.cpp server/tests/arena_test.cpp
   server/tests/worker_test.cpp server/tests/failure_test.cpp)
 tokitai_test(serve_test fast SOURCES server/tests/serve_test.cpp server/tests/bad_client_test.cpp)
 foreach(test server_test serve_test)
   target_compile_definitions(${test} PRIVATE TK_WORKER="$<TARGET_FILE:tokitai_worker>"
-    TK_BAD_WORKER="$<TARGET_FILE:bad_worker>")
-  add_dependencies(${test} tokitai_worker bad_worker)
+    TK_BAD_WORKER="$<TARGET_FILE:bad_worker>" TK_PLAIN_SERVER="$<TARGET_FILE:plain_server>")
+  add_dependencies(${test} tokitai_worker bad_worker plain_server)
 endforeach()
 
 include(cmake/fuzz.cmake)

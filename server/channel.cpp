@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -42,7 +43,21 @@ ssize_t receive_some(int socket, char* to, std::size_t bytes, std::vector<Descri
   return count;
 }
 
+// An answer or the next call often comes at once, and a processor that has gone idle takes long to wake (a small call
+// 107 us instead of 22 us on a virtual machine): so the first moments are spent looking, giving way to whoever can run.
+bool Channel::comes_at_once(short events) const {
+  constexpr std::chrono::microseconds kLooking(50);
+  const auto end = Clock::now() + kLooking;
+  do {
+    pollfd one{socket_.get(), events, 0};
+    if (::poll(&one, 1, 0) > 0) return true;
+    ::sched_yield();
+  } while (Clock::now() < end);
+  return false;
+}
+
 Status Channel::wait(short events, Clock::time_point deadline) const {
+  if (comes_at_once(events)) return {};
   for (;;) {
     int left = -1;
     if (deadline != kNoDeadline) {

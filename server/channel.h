@@ -40,6 +40,7 @@ class Channel {
   bool ended() const { return ended_; }
 
  private:
+  bool comes_at_once(short events) const;
   Status wait(short events, Clock::time_point deadline) const;
   Status read(char* to, std::size_t bytes, Clock::time_point deadline, std::vector<Descriptor>* descriptors);
 

@@ -1,6 +1,7 @@
 // What a server promises its clients: the device's bits and statuses, turns for all, deadlines, a clean end.
 #include "server/serve.h"
 
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -73,7 +74,7 @@ TEST(Serve, TheSocketIsItsOwnersAlone) {
     EXPECT_NE(second.message().find("listens at"), std::string::npos) << second.message();
   }
   EXPECT_NE(::lstat(options.socket.c_str(), &facts), 0);  // gone with its server
-  ServerProcess(options).kill(SIGKILL);                   // perhaps before it listened
+  ServerProcess(options.socket).kill(SIGKILL);            // perhaps before it listened
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, options.socket.c_str(), sizeof address.sun_path - 1);
@@ -298,6 +299,45 @@ TEST(Serve, StepsEndInTheBitsOfAnUndisturbedRunWhileWorkersAreKilled) {
   EXPECT_EQ(found, expected.bytes());
 }
 
+// The client's side of it: whatever listens there, opening the device ends with a status and leaves nothing behind.
+TEST(Serve, WhatIsNoServerIsToldByTheClient) {
+  const std::string header = bytes_of(Header{Kind::welcome, 8, 1});
+  const struct {
+    std::string says;
+    const char* words;
+  } cases[] = {
+      {std::string(64, '\xa7'), "it begins with"},
+      {"", "the connection ended"},
+      {header.substr(0, 9), "the connection ended"},
+      {header + std::string(8, '\xff'), "not a welcome"},
+      {bytes_of(Header{Kind::welcome, 8, 77}, std::string(8, '\0')), "an answer of kind 2 to message 77"},
+      {bytes_of(Header{Kind::answer, 8, 1}, std::string(8, '\0')), "an answer of kind 4 to message 1"},
+      {bytes_of(Header{Kind::welcome, 0xffffffff, 1}), "a body of 4294967295 bytes"},
+      {bytes_of(Header{Kind::goodbye, 12, 0}, std::string("\3\0\0\0\4\0\0\0full", 12)), "closed the connection: full"}};
+  const Held before = Held::now();
+  for (const auto& one : cases) {
+    const std::filesystem::path path = serve_options().socket;
+    auto listener = Listener::make(path);
+    ASSERT_TRUE(listener.ok()) << listener.status().message();
+    std::thread server([&] {
+      pollfd ready{listener->descriptor(), POLLIN, 0};
+      ::poll(&ready, 1, 5000);
+      const int socket = ::accept(listener->descriptor(), nullptr, nullptr);
+      Channel channel{Descriptor(socket)};
+      std::vector<Descriptor> memory;
+      EXPECT_TRUE(channel.receive(Clock::now() + 5s, &memory).ok());
+      EXPECT_EQ(memory.size(), 2u);
+      EXPECT_EQ(::send(socket, one.says.data(), one.says.size(), MSG_NOSIGNAL), static_cast<ssize_t>(one.says.size()));
+    });
+    const Status status = open("unix:" + path.string()).status();
+    server.join();
+    EXPECT_EQ(status.code(), Code::unavailable);
+    EXPECT_NE(status.message().find(one.words), std::string::npos) << one.words << ": " << status.message();
+    EXPECT_EQ(status.message().rfind("the server at ", 0), 0u) << status.message();
+  }
+  EXPECT_EQ(Held::now(), before);
+}
+
 // Servers are killed and started again under clients that step: each call ends with the state before or after.
 TEST(Serve, KilledAndRestartedUnderManyClients) {
   constexpr int kClients = 64, kRestarts = 6;
@@ -307,7 +347,7 @@ TEST(Serve, KilledAndRestartedUnderManyClients) {
   std::atomic<int> good = 0, refused = 0, wrong = 0;
   {
     std::optional<ServerProcess> server;
-    server.emplace(options);
+    server.emplace(options.socket);
     const std::string name = "unix:" + options.socket.string();
     std::vector<std::thread> threads;
     for (int i = 0; i < kClients; ++i)
@@ -355,7 +395,7 @@ TEST(Serve, KilledAndRestartedUnderManyClients) {
     for (int i = 0; i < kRestarts; ++i) {
       std::this_thread::sleep_for(300ms);
       server->kill(SIGKILL);
-      server.emplace(options);
+      server.emplace(options.socket);
     }
     std::this_thread::sleep_for(500ms);
     stop = true;

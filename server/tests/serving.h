@@ -2,9 +2,11 @@
 #pragma once
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <optional>
 #include <thread>
 
@@ -56,10 +58,10 @@ class Serving {
 // Serves in a process of its own, which may be killed.
 class ServerProcess {
  public:
-  explicit ServerProcess(const ServeOptions& options) : process_(::fork()) {
-    if (process_ != 0) return;
-    auto server = Server::make(options);
-    _exit(server.ok() && server.value()->run().ok() ? 0 : 1);
+  explicit ServerProcess(const std::filesystem::path& socket) {
+    std::string program = TK_PLAIN_SERVER, path = socket;
+    std::array<char*, 3> arguments{program.data(), path.data(), nullptr};
+    EXPECT_EQ(posix_spawn(&process_, program.c_str(), nullptr, nullptr, arguments.data(), environ), 0);
   }
   ~ServerProcess() { kill(SIGKILL); }
   int kill(int signal) {
@@ -72,7 +74,7 @@ class ServerProcess {
   }
 
  private:
-  pid_t process_;
+  pid_t process_ = 0;
 };
 
 // A client by hand. Each reads what the server says, and how the connection ends.
