@@ -8,6 +8,7 @@
 #include "bench/gpu.h"
 #include "bench/harness.h"
 #include "bench/peers.h"
+#include "cli/bench_workers.h"
 #include "cli/commands.h"
 #include "cli/device_choice.h"
 #include "cli/problem_choice.h"
@@ -26,7 +27,7 @@ struct Arguments {
   std::vector<std::string> peers;
   std::string python;
   double budget = 1;
-  bool json = false;
+  bool json = false, workers = false;
 
   bool on_gpu() const { return device.on_gpu(); }
 };
@@ -179,6 +180,7 @@ Json to_json(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers
 }
 
 Status run(const Arguments& a) {
+  if (a.workers) return bench_workers(a.device, a.budget, a.json);
   if (a.device.device.starts_with("lockstep"))
     return Status::invalid("lockstep checks what a GPU would do, on the CPU; its times say nothing");
   if (Status s = check_peers(a); !s.ok()) return s;
@@ -223,6 +225,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_option("--peer", a->peers, "torch, openblas: time the same work there")->delimiter(',');
   command->add_option("--python", a->python, "the Python that has torch");
   command->add_option("--seconds", a->budget, "time to spend on each problem")->capture_default_str();
+  command->add_flag("--workers", a->workers, "time worker devices and a server beside in-process calls instead");
   command->add_flag("--json", a->json, "print the result as JSON");
   command->callback([a, &exit_code] { report(run(*a), exit_code); });
 }

@@ -26,6 +26,7 @@ void add_compile(CLI::App& app, int& exit_code);
 void add_audit(CLI::App& app, int& exit_code);
 void add_key(CLI::App& app, int& exit_code);
 void add_worker(CLI::App& app, int& exit_code);
+void add_serve(CLI::App& app, int& exit_code);
 void add_prove(CLI::App& app, int& exit_code);
 
 // A status that is not good: "tokitai: MESSAGE" on standard error, its code as the exit code. A good one changes

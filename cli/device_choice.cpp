@@ -17,7 +17,7 @@ void DeviceChoice::add_to(CLI::App& command) {
 
 bool DeviceChoice::on_gpu() const { return gpu::names_gpu(device); }
 
-Result<Device> DeviceChoice::open() const {
+Result<DeviceOptions> DeviceChoice::options() const {
   if (device != "cpu" && device != "worker:cpu" && !(threads.empty() && isa.empty()))
     return Status::invalid(fmt::format("--threads and --isa belong to the cpu device, not to '{}'", device));
   DeviceOptions options;
@@ -28,7 +28,13 @@ Result<Device> DeviceChoice::open() const {
     if (error != std::errc() || stop != end)
       return Status::invalid(fmt::format("threads = {}; it must be an integer >= 0 (0: one per core)", threads));
   }
-  return tokitai::open(device, options);
+  return options;
+}
+
+Result<Device> DeviceChoice::open() const {
+  auto chosen = options();
+  if (!chosen.ok()) return chosen.status();
+  return tokitai::open(device, chosen.value());
 }
 
 }  // namespace tokitai::cli

@@ -14,6 +14,8 @@ struct DeviceChoice {
 
   void add_to(CLI::App& command);
   bool on_gpu() const;
+  // --threads and --isa, where the device takes them.
+  Result<DeviceOptions> options() const;
   Result<Device> open() const;
 };
 

@@ -82,6 +82,7 @@ int run_command(int argc, char** argv) {
   add_audit(app, exit_code);
   add_key(app, exit_code);
   add_worker(app, exit_code);
+  add_serve(app, exit_code);
   add_prove(app, exit_code);
   for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) sub->group("Commands");
 

@@ -25,5 +25,6 @@ endfunction()
 # The library of a sanitized build has another sanitizer's calls in it.
 if(fuzz_runtime AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   tokitai_fuzz(messages message.cpp)
+  tokitai_fuzz(stream inbox.cpp message.cpp)
   tokitai_fuzz(requests request_text.cpp request_binary.cpp)
 endif()

@@ -60,21 +60,26 @@ add_test(NAME driver_smoke COMMAND driver_smoke)
 set_tests_properties(driver_smoke PROPERTIES LABELS fast ENVIRONMENT "TOKITAI_CUDA_DRIVER=$<TARGET_FILE:fake_driver>")
 
 # Worker processes, good ones and ones that misbehave on purpose.
-add_executable(bad_worker server/tests/bad_worker.cpp)
-target_link_libraries(bad_worker PRIVATE tokitai tokitai_flags fmt::fmt)
-target_include_directories(bad_worker PRIVATE ${PROJECT_SOURCE_DIR})
-tokitai_test(server_test fast SOURCES server/tests/message_test.cpp server/tests/arena_test.cpp
+foreach(program bad_worker plain_server)
+  add_executable(${program} server/tests/${program}.cpp)
+  target_link_libraries(${program} PRIVATE tokitai tokitai_flags fmt::fmt)
+  target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
+endforeach()
+tokitai_test(server_test fast SOURCES server/tests/message_test.cpp server/tests/inbox_test.cpp server/tests/arena_test.cpp
   server/tests/worker_test.cpp server/tests/failure_test.cpp)
-target_compile_definitions(server_test PRIVATE TK_WORKER="$<TARGET_FILE:tokitai_worker>"
-  TK_BAD_WORKER="$<TARGET_FILE:bad_worker>")
-add_dependencies(server_test tokitai_worker bad_worker)
+tokitai_test(serve_test fast SOURCES server/tests/serve_test.cpp server/tests/bad_client_test.cpp)
+foreach(test server_test serve_test)
+  target_compile_definitions(${test} PRIVATE TK_WORKER="$<TARGET_FILE:tokitai_worker>"
+    TK_BAD_WORKER="$<TARGET_FILE:bad_worker>" TK_PLAIN_SERVER="$<TARGET_FILE:plain_server>")
+  add_dependencies(${test} tokitai_worker bad_worker plain_server)
+endforeach()
 
 include(cmake/fuzz.cmake)
 
 # The command, from outside: an independent implementation of the specification in NumPy, and hostile input.
 find_program(TOKITAI_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(TOKITAI_PYTHON)
-  foreach(part oracle harness operators bad_input command contracts evidence gpu_command worker)
+  foreach(part oracle harness operators bad_input command contracts evidence gpu_command worker serve)
     add_test(NAME acceptance_${part}
       COMMAND ${TOKITAI_PYTHON} -m unittest discover -s ${PROJECT_SOURCE_DIR}/testing/acceptance -p "test_${part}*.py")
     set_tests_properties(acceptance_${part} PROPERTIES LABELS full ENVIRONMENT "TOKITAI=$<TARGET_FILE:tokitai_command>")

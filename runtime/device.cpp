@@ -78,13 +78,14 @@ Result<Device> open(std::string_view name, const DeviceOptions& options) {
     if (!machine.ok()) return machine.status();
     return Device(std::string(name), std::move(machine).value());
   }
-  if (name.starts_with("worker:")) {
+  if (name.starts_with("worker:") || name.starts_with("unix:")) {
     auto machine = server::make_machine(name, options);
     if (!machine.ok()) return machine.status();
     return Device(std::string(name), std::move(machine).value());
   }
-  return Status(Code::unavailable,
-                fmt::format("no device '{}'; there are cpu, reference, cuda:N, amd:N and worker:DEVICE", name));
+  return Status(
+      Code::unavailable,
+      fmt::format("no device '{}'; there are cpu, reference, cuda:N, amd:N, worker:DEVICE and unix:PATH", name));
 }
 
 std::vector<std::string> cpu_isas() { return cpu::supported_isas(); }

@@ -19,10 +19,35 @@ Status failed(std::string_view what) {
 
 }  // namespace
 
+// Room is taken with a large page to spare, the mapping put where it suits, and what is left over given back.
+void* map_shared(int descriptor, std::int64_t offset, std::int64_t bytes) {
+  const std::int64_t spare = bytes >= kLargePage ? kLargePage : 0;
+  const std::int64_t length = whole_pages(bytes);
+  void* room = ::mmap(nullptr, static_cast<std::size_t>(length + spare), PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return nullptr;
+  auto* begin = static_cast<std::byte*>(room);
+  std::int64_t before = 0;
+  if (spare > 0) {
+    const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(begin)) % kLargePage;
+    before = (offset % kLargePage - off + kLargePage) % kLargePage;
+  }
+  void* data = ::mmap(begin + before, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor, offset);
+  if (data == MAP_FAILED) {
+    const int error = errno;
+    ::munmap(begin, static_cast<std::size_t>(length + spare));
+    errno = error;
+    return nullptr;
+  }
+  if (before > 0) ::munmap(begin, static_cast<std::size_t>(before));
+  if (spare > before) ::munmap(begin + before + length, static_cast<std::size_t>(spare - before));
+  return data;
+}
+
 Result<Mapping> Mapping::make(int descriptor, std::int64_t bytes) {
-  void* data = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                      descriptor, 0);
-  if (data == MAP_FAILED) return failed(fmt::format("mapping {} bytes", bytes));
+  void* data = map_shared(descriptor, 0, bytes);
+  if (data == nullptr) return failed(fmt::format("mapping {} bytes", bytes));
   Mapping mapping;
   mapping.data_ = static_cast<std::byte*>(data);
   mapping.bytes_ = bytes;
@@ -58,9 +83,11 @@ std::int64_t Arena::in_use() const {
 
 Result<std::int64_t> Arena::reserve(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
+  const std::int64_t alignment = bytes >= kLargePage ? kLargePage : kPage;
   for (auto one = free_.begin(); one != free_.end(); ++one) {
-    const auto [offset, size] = *one;
-    if (size < bytes) continue;
+    const auto [begin, size] = *one;
+    const std::int64_t offset = (begin + alignment - 1) / alignment * alignment;
+    if (size - (offset - begin) < bytes) continue;
     int error = EINTR;
     while (error == EINTR) error = ::fallocate(file_.get(), 0, offset, bytes) == 0 ? 0 : errno;
     if (error != 0) {
@@ -70,7 +97,8 @@ Result<std::int64_t> Arena::reserve(std::int64_t bytes) {
                                                    std::strerror(error)));
     }
     free_.erase(one);
-    if (size > bytes) free_[offset + bytes] = size - bytes;
+    if (offset > begin) free_[begin] = offset - begin;
+    if (begin + size > offset + bytes) free_[offset + bytes] = begin + size - (offset + bytes);
     in_use_ += bytes;
     return offset;
   }
@@ -93,6 +121,12 @@ void Arena::release(std::int64_t offset, std::int64_t bytes) {
       return;
     }
   free_[offset] = bytes;
+}
+
+void Arena::use_large_pages(std::int64_t offset, std::int64_t bytes) const {
+  constexpr int kCollapse = 25;  // MADV_COLLAPSE: Linux 6.1, younger than the C library's headers
+  const std::int64_t whole = bytes / kLargePage * kLargePage;
+  if (whole > 0) static_cast<void>(::madvise(at(offset), static_cast<std::size_t>(whole), kCollapse));
 }
 
 Status check_shared(int descriptor, std::int64_t bytes) {

@@ -38,9 +38,8 @@ Result<void*> Buffers::allocate(std::int64_t bytes) {
   auto offset = arena_.reserve(buffer.capacity);
   if (!offset.ok()) return offset.status();
   buffer.half[0] = offset.value();
-  void* address = ::mmap(nullptr, static_cast<std::size_t>(buffer.capacity), PROT_READ | PROT_WRITE,
-                         MAP_SHARED | MAP_NORESERVE, arena_.descriptor(), offset.value());
-  if (address == MAP_FAILED) {
+  void* address = map_shared(arena_.descriptor(), offset.value(), buffer.capacity);
+  if (address == nullptr) {
     const int error = errno;
     arena_.release(offset.value(), buffer.capacity);
     return Status(Code::unavailable,
@@ -82,6 +81,13 @@ Status Buffers::prepare(Buffer& buffer) {
   return {};
 }
 
+void Buffers::use(Buffer& buffer) const {
+  constexpr int kOften = 3;
+  if (++buffer.uses != kOften) return;
+  for (const std::int64_t half : buffer.half)
+    if (half >= 0) arena_.use_large_pages(half, buffer.capacity);
+}
+
 void Buffers::commit(Buffer& buffer, const std::vector<Rows>& written) {
   std::int64_t covered = 0;
   for (const Rows& rows : written) covered += rows.count * rows.bytes;
@@ -93,7 +99,7 @@ void Buffers::commit(Buffer& buffer, const std::vector<Rows>& written) {
 
 // The bytes between those that were written are brought from the front first. Where the system refuses the mapping
 // (it allows a process so many), the whole back is copied: that cannot fail.
-void Buffers::flip(Buffer& buffer, std::vector<Rows> written) {
+void Buffers::flip(Buffer& buffer, const std::vector<Rows>& written) {
   const int back = 1 - buffer.front;
   const std::int64_t offset = buffer.half[static_cast<std::size_t>(back)];
   // Views over a part of each row of one matrix interleave: taken row by row they are in order again.

@@ -31,11 +31,14 @@ class Buffers {
     std::int64_t bytes = 0, capacity = 0;  // asked for; in whole pages
     std::array<std::int64_t, 2> half{-1, -1};
     int front = 0;
+    int uses = 0;
   };
   // The buffer that an extent lies in as a whole, or none. It stays where it is until it is released.
   Buffer* find(const void* address, std::int64_t extent);
   // Makes sure that there is a back.
   Status prepare(Buffer& buffer);
+  // A call uses it. One that is used again and again is worth large pages.
+  void use(Buffer& buffer) const;
 
   // Those bytes of the back become what the caller sees; the others stay as they were. `rows` do not overlap.
   struct Rows {
@@ -44,7 +47,7 @@ class Buffers {
   void commit(Buffer& buffer, const std::vector<Rows>& written);
 
  private:
-  void flip(Buffer& buffer, std::vector<Rows> written);
+  void flip(Buffer& buffer, const std::vector<Rows>& written);
 
   Arena& arena_;
   std::mutex mutex_;

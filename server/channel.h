@@ -1,7 +1,11 @@
 // A socket that carries whole messages. A deadline bounds each of them; what goes wrong is a sentence.
 #pragma once
+#include <sys/socket.h>
+
 #include <chrono>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "compiler/files.h"
 #include "server/message.h"
@@ -17,6 +21,9 @@ struct Message {
   std::string body;
 };
 
+// The most descriptors that come with one message: the shared memory, and what shows who still holds it.
+inline constexpr std::size_t kMostDescriptors = 2;
+
 class Channel {
  public:
   Channel() = default;
@@ -24,20 +31,25 @@ class Channel {
   bool open() const { return static_cast<bool>(socket_); }
   void close() { socket_.close(); }
 
-  // `descriptor` travels with the message where it is not -1.
+  // `descriptors` travel with the message.
   Status send(Kind kind, std::uint32_t sequence, const std::string& body, Clock::time_point deadline,
-              int descriptor = -1);
-  // A descriptor that came with the message is put into `descriptor`; where none is asked for, one is closed.
-  Result<Message> receive(Clock::time_point deadline, Descriptor* descriptor = nullptr);
+              std::span<const int> descriptors = {});
+  // Descriptors that came with the message are put into `descriptors`; where none is asked for, they are closed.
+  Result<Message> receive(Clock::time_point deadline, std::vector<Descriptor>* descriptors = nullptr);
   // Whether the other side was gone before the first byte of a message, which is how a worker is told to end.
   bool ended() const { return ended_; }
 
  private:
+  bool comes_at_once(short events) const;
   Status wait(short events, Clock::time_point deadline) const;
-  Status read(char* to, std::size_t bytes, Clock::time_point deadline, Descriptor* descriptor);
+  Status read(char* to, std::size_t bytes, Clock::time_point deadline, std::vector<Descriptor>* descriptors);
 
   Descriptor socket_;
   bool ended_ = false;
 };
+
+// One receive of at most that many bytes, without waiting: what recvmsg answers. Descriptors are put into `wanted`, at
+// most kMostDescriptors of them; any other is closed.
+ssize_t receive_some(int socket, char* to, std::size_t bytes, std::vector<Descriptor>* wanted);
 
 }  // namespace tokitai::server

@@ -126,11 +126,15 @@ bool Child::ended_within(std::chrono::milliseconds time) const {
   }
 }
 
-Result<std::string> Child::end(std::chrono::milliseconds patience) {
+void Child::kill() const {
+  if (handle_) kill_by_handle(handle_.get());
+}
+
+Result<std::string> Child::end(std::chrono::milliseconds patience, std::mutex* closing) {
   channel_.close();
   bool killed = false;
   if (!ended_within(patience)) {
-    kill_by_handle(handle_.get());
+    kill();
     killed = true;
     if (!ended_within(kDying))
       return Status(Code::unavailable,
@@ -138,7 +142,11 @@ Result<std::string> Child::end(std::chrono::milliseconds patience) {
   }
   siginfo_t how{};
   while (::waitid(P_PIDFD, static_cast<id_t>(handle_.get()), &how, WEXITED) != 0 && errno == EINTR) {}
-  handle_.close();
+  {
+    std::unique_lock<std::mutex> lock;
+    if (closing != nullptr) lock = std::unique_lock(*closing);
+    handle_.close();
+  }
   return killed ? std::string("did not end by itself and was killed") : words(how);
 }
 

@@ -44,8 +44,10 @@ class Child {
 
   // Closes the channel and waits a little for the process to leave by itself; kills it where it does not. How it ended,
   // in words, or a status where not even killing ends it. Nothing is left of it then.
-  Result<std::string> end(std::chrono::milliseconds patience);
-  void abandon();  // in a forked child: the process is another's
+  // `closing` is held where its handle is closed.
+  Result<std::string> end(std::chrono::milliseconds patience, std::mutex* closing = nullptr);
+  void kill() const;  // does not wait
+  void abandon();     // in a forked child: the process is another's
 
  private:
   bool ended_within(std::chrono::milliseconds time) const;

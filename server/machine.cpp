@@ -3,62 +3,32 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cmath>
-
-#include "server/child.h"
 #include "server/operands.h"
+#include "server/server_connection.h"
 
 namespace tokitai::server {
 namespace {
 
 constexpr double kCallSeconds = 600;
-constexpr std::chrono::seconds kStarting(60);
-constexpr std::chrono::milliseconds kPatience(2000);  // for a worker that was told to end
-constexpr std::chrono::milliseconds kNoPatience(50);  // for one that failed: time to finish dying
 
 class WorkerMachine : public Machine {
  public:
-  WorkerMachine(Hello hello, std::chrono::nanoseconds deadline, std::filesystem::path program,
-                std::unique_ptr<Arena> arena)
-      : hello_(std::move(hello)),
-        deadline_(deadline),
-        program_(std::move(program)),
-        arena_(std::move(arena)),
+  // `supervisor` lends its arena's descriptor.
+  WorkerMachine(std::unique_ptr<Arena> arena, std::unique_ptr<Supervisor> supervisor, std::chrono::nanoseconds time,
+                std::string where)
+      : arena_(std::move(arena)),
         buffers_(*arena_),
-        staging_(*arena_) {}
+        staging_(*arena_),
+        supervisor_(std::move(supervisor)),
+        time_(time),
+        where_(std::move(where)) {}
   ~WorkerMachine() override {
-    if (!ours()) {
-      // In a fork the starter's thread is not there, and what it waits on could never be destroyed.
-      static_cast<void>(starter_.release());
-      child_.abandon();
-    } else if (child_.running()) {
-      static_cast<void>(child_.end(kPatience));
-    }
+    if (ours()) return;
+    supervisor_->abandon();
+    staging_.abandon();
   }
 
-  Status start() {
-    if (!stuck_.ok()) return stuck_;
-    auto child = Child::start(*starter_, program_);
-    if (!child.ok()) return child.status();
-    child_ = std::move(child).value();
-    const auto deadline = Clock::now() + kStarting;
-    Status failure = child_.channel().send(Kind::hello, ++sequence_, encode(hello_), deadline, arena_->descriptor());
-    if (failure.ok()) {
-      auto body = answer(Kind::welcome, deadline);
-      auto welcome = body.ok() ? decode_welcome(body.value()) : Result<Welcome>(body.status());
-      if (welcome.ok() && welcome->status.ok()) {
-        threads_ = welcome->threads;
-        description_ = fmt::format("{}, in a worker process", welcome->description);
-        return {};
-      }
-      failure = welcome.ok() ? welcome->status : welcome.status();
-      if (welcome.ok()) {  // it said why it cannot work: that is the answer
-        const Status ended = replace();
-        return ended.ok() ? failure : ended;
-      }
-    }
-    return {Code::unavailable, fmt::format("{} did not start: {}", program_.string(), lost(failure))};
-  }
+  Status start() { return supervisor_->start(); }
 
   Status run(const Call& call, Outcome& outcome) override {
     if (!ours()) return forked();
@@ -86,8 +56,8 @@ class WorkerMachine : public Machine {
     return answer->bytes;
   }
 
-  int threads() const override { return threads_; }
-  std::string description() const override { return description_; }
+  int threads() const override { return supervisor_->welcome().threads; }
+  std::string description() const override { return fmt::format("{}, {}", supervisor_->welcome().description, where_); }
 
   Result<void*> allocate(std::int64_t bytes) override {
     if (!ours()) return forked();
@@ -117,95 +87,78 @@ class WorkerMachine : public Machine {
     return {s.code(), fmt::format("{}: {}", call.contract->name, s.message())};
   }
 
-  // Until the worker has answered nothing that the caller can see was changed: so a worker that fails is replaced, and
-  // the call tried once more.
+  // Until there is an answer nothing that the caller can see was changed: so the question may be asked twice.
   template <class T>
   Result<T> ask(const Call& call, PlacedOperands& operands, Kind question, Kind wanted,
                 Result<T> (*decode)(std::string_view)) {
-    const std::string body = encode(operands.call(), operands.places());
-    std::string failures;
-    for (int attempt = 0; attempt < 2; ++attempt) {
-      if (!child_.running())
-        if (Status s = start(); !s.ok()) return named(call, s);
-      operands.bring();
-      const auto deadline = Clock::now() + deadline_;
-      Status failure = child_.channel().send(question, ++sequence_, body, deadline);
-      if (failure.code() == Code::invalid) return named(call, failure);  // too long a list: no fault of the worker's
-      if (failure.ok()) {
-        auto answered = answer(wanted, deadline);
-        auto decoded = answered.ok() ? decode(answered.value()) : Result<T>(answered.status());
-        if (decoded.ok()) return decoded;
-        failure = decoded.status();
-      }
-      failures += (attempt == 0 ? "" : "; tried again, ") + lost(failure);
-      if (!stuck_.ok()) return named(call, stuck_);
-    }
-    return Status(Code::unavailable, fmt::format("{}: {}; nothing was changed", call.contract->name, failures));
-  }
-
-  Result<std::string> answer(Kind wanted, Clock::time_point deadline) {
-    auto message = child_.channel().receive(deadline);
-    if (!message.ok()) return message.status();
-    if (message->header.kind != wanted || message->header.sequence != sequence_)
-      return Status::invalid(fmt::format("an answer of kind {} to message {}, where kind {} to message {} was due",
-                                         static_cast<int>(message->header.kind), message->header.sequence,
-                                         static_cast<int>(wanted), sequence_));
-    return std::move(message->body);
-  }
-
-  // Ends the worker that failed; what happened, in words.
-  std::string lost(const Status& failure) {
-    const pid_t process = child_.process();
-    auto ended = child_.end(kNoPatience);
-    if (!ended.ok()) stuck_ = ended.status();
-    return fmt::format("worker process {} {} ({})", process, ended.ok() ? ended.value() : "does not end",
-                       failure.message());
-  }
-  Status replace() {
-    auto ended = child_.end(kPatience);
-    if (!ended.ok()) stuck_ = ended.status();
-    return stuck_;
+    auto answer = supervisor_->ask<T>(question, wanted, encode(operands.call(), operands.places()), time_, decode,
+                                      [&](Clock::time_point) {
+                                        operands.bring();
+                                        return Status();
+                                      });
+    if (!answer.ok()) return named(call, answer.status());
+    return answer;
   }
 
   const pid_t owner_ = ::getpid();
-  const Hello hello_;
-  const std::chrono::nanoseconds deadline_;
-  const std::filesystem::path program_;
   const std::unique_ptr<Arena> arena_;
   std::mutex mutex_;  // one call at a time
   Buffers buffers_;
   Staging staging_;
-  std::unique_ptr<Starter> starter_ = std::make_unique<Starter>();
-  Child child_;
-  Status stuck_;  // a worker that cannot be killed may still write: then this device works no more
-  std::uint32_t sequence_ = 0;
-  int threads_ = 1;
-  std::string description_;
+  const std::unique_ptr<Supervisor> supervisor_;
+  const std::chrono::nanoseconds time_;
+  const std::string where_;
 };
+
+Status check_options(std::string_view name, const DeviceOptions& options, std::int64_t memory) {
+  if (!(options.call_seconds >= 0 && options.call_seconds < 1e9))
+    return Status::invalid(
+        fmt::format("call_seconds = {}; it must be in [0, 1e9) (0: {})", options.call_seconds, kCallSeconds));
+  if (options.shared_bytes < 0 || options.shared_bytes > memory)
+    return Status::invalid(fmt::format("shared_bytes = {}; it must be in [0, {}], this machine's memory (0: all)",
+                                       options.shared_bytes, memory));
+  if (name.starts_with("unix:") && (options.threads != 0 || options.plan != 0 || !options.isa.empty()))
+    return Status::invalid(
+        fmt::format("threads, plan and instruction set belong to the server's device, not to '{}'", name));
+  return {};
+}
+
+// A server tries a call twice and has it wait before: that takes at most three times as long, and it says so itself.
+constexpr int kServerTimes = 3;
+constexpr std::chrono::seconds kServerPatience(5);
 
 }  // namespace
 
 Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const DeviceOptions& options) {
-  const std::string inner(name.substr(name.find(':') + 1));
-  if (inner.empty() || inner.starts_with("worker:"))
-    return Status::invalid(fmt::format("device '{}'; after worker: comes the name of another device", name));
-  if (!(options.call_seconds >= 0 && options.call_seconds < 1e9))
+  const bool remote = name.starts_with("unix:");
+  std::string inner(name.substr(name.find(':') + 1));
+  if (inner.empty() || inner.starts_with("worker:") || (!remote && inner.starts_with("unix:")))
     return Status::invalid(
-        fmt::format("call_seconds = {}; it must be in [0, 1e9) (0: {})", options.call_seconds, kCallSeconds));
+        fmt::format("device '{}'; after {}", name,
+                    remote ? "unix: comes the path of a server's socket" : "worker: comes the name of another device"));
   const std::int64_t memory = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  if (options.shared_bytes < 0 || options.shared_bytes > memory)
-    return Status::invalid(fmt::format("shared_bytes = {}; it must be in [0, {}], this machine's memory (0: all)",
-                                       options.shared_bytes, memory));
-  auto program = worker_program();
-  if (!program.ok()) return program.status();
+  if (Status s = check_options(name, options, memory); !s.ok()) return s;
+  std::filesystem::path program;
+  if (!remote) {
+    auto found = worker_program();
+    if (!found.ok()) return found.status();
+    program = std::move(found).value();
+  }
   const std::int64_t shared = whole_pages(options.shared_bytes > 0 ? options.shared_bytes : memory);
   auto arena = Arena::make(shared);
   if (!arena.ok()) return arena.status();
+  const int descriptor = arena.value()->descriptor();
   const std::chrono::duration<double> seconds(options.call_seconds > 0 ? options.call_seconds : kCallSeconds);
+  auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(seconds);
+  if (remote) time = kServerTimes * time + kServerPatience;
   try {
-    auto machine = std::make_shared<WorkerMachine>(Hello{inner, options, shared},
-                                                   std::chrono::duration_cast<std::chrono::nanoseconds>(seconds),
-                                                   std::move(program).value(), std::move(arena).value());
+    std::unique_ptr<Supervisor> supervisor;
+    if (remote)
+      supervisor = std::make_unique<ServerConnection>(Hello{"", options, shared}, inner, descriptor);
+    else
+      supervisor = std::make_unique<WorkerProcess>(Hello{inner, options, shared}, program, descriptor);
+    auto machine = std::make_shared<WorkerMachine>(std::move(arena).value(), std::move(supervisor), time,
+                                                   remote ? "of the server at " + inner : "in a worker process");
     if (Status s = machine->start(); !s.ok()) return s;
     return std::shared_ptr<Machine>(std::move(machine));
   } catch (const std::exception& problem) {  // std::system_error or std::bad_alloc

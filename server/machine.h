@@ -1,4 +1,5 @@
-// The device worker:DEVICE: every call runs on DEVICE in a process of its own, so that a crash there is a status here.
+// The devices worker:DEVICE and unix:PATH: every call runs in another process, a child of ours or a server's, so that a
+// crash there is a status here.
 #pragma once
 #include <memory>
 #include <string_view>

@@ -87,8 +87,8 @@ Result<Header> decode_header(std::string_view bytes) {
   if (!r.complete()) return nonsense(fmt::format("a header of {} bytes; it has {}", bytes.size(), kHeaderBytes));
   if (magic != kMagic) return nonsense(fmt::format("it begins with {:#010x}, not {:#010x}", magic, kMagic));
   if (version != kVersion) return nonsense(fmt::format("version {}; this is version {}", version, kVersion));
-  if (kind < static_cast<int>(Kind::hello) || kind > static_cast<int>(Kind::bytes_needed))
-    return nonsense(fmt::format("kind {}; there are 1 to 6", kind));
+  if (kind < static_cast<int>(Kind::hello) || kind > static_cast<int>(Kind::goodbye))
+    return nonsense(fmt::format("kind {}; there are 1 to {}", kind, static_cast<int>(Kind::goodbye)));
   if (header.length > kMostBody)
     return nonsense(fmt::format("a body of {} bytes; the most is {}", header.length, kMostBody));
   return header;
@@ -100,6 +100,7 @@ std::string encode(const Hello& hello) {
   w.put(static_cast<std::int32_t>(hello.options.threads));
   w.put(static_cast<std::int32_t>(hello.options.plan));
   w.put_text(hello.options.isa);
+  w.put(hello.options.call_seconds);
   w.put(hello.shared_bytes);
   return w.take();
 }
@@ -110,8 +111,9 @@ Result<Hello> decode_hello(std::string_view body) {
   hello.options.threads = r.get<std::int32_t>();
   hello.options.plan = r.get<std::int32_t>();
   hello.options.isa = r.get_text(kMostText);
+  hello.options.call_seconds = r.get<double>();
   hello.shared_bytes = r.get<std::int64_t>();
-  if (!r.complete() || hello.shared_bytes <= 0) return nonsense("not a hello");
+  if (!r.complete() || hello.shared_bytes < 0) return nonsense("not a hello");
   return hello;
 }
 
@@ -134,6 +136,7 @@ Result<Welcome> decode_welcome(std::string_view body) {
 
 std::string encode(const Call& call, const std::vector<Places>& places) {
   Writer w;
+  w.put(std::uint32_t{0});
   w.put_text(call.contract->name);
   for (std::size_t i = 0; i < call.contract->options.size(); ++i) {
     w.put(static_cast<std::uint8_t>(call.options[i].set ? 1 : 0));
@@ -147,9 +150,17 @@ std::string encode(const Call& call, const std::vector<Places>& places) {
       put(w, (list ? call.list[t] : call.operands)[i], places[t][i]);
   return w.take();
 }
+Result<std::uint32_t> memory_of_call(std::string_view body) {
+  Reader r(body);
+  const auto memory = r.get<std::uint32_t>();
+  if (r.failed()) return nonsense("a call without the number of a memory");
+  return memory;
+}
+void set_memory_of_call(std::string& body, std::uint32_t memory) { std::memcpy(body.data(), &memory, kMemoryBytes); }
 Result<PlacedCall> decode_call(std::string_view body, std::int64_t shared_bytes) {
   Reader r(body);
   PlacedCall placed;
+  static_cast<void>(r.get<std::uint32_t>());  // memory_of_call reads it
   const std::string_view name = r.get_text(kMostText);
   if (r.failed()) return nonsense("a call without an operator's name");
   placed.call.contract = find_contract(name);
@@ -210,6 +221,84 @@ Result<BytesNeeded> decode_bytes_needed(std::string_view body) {
   answer.bytes = r.get<std::int64_t>();
   if (!r.complete()) return nonsense("not a number of bytes");
   return answer;
+}
+
+std::string encode(const Attach& attach) {
+  Writer w;
+  w.put(attach.memory);
+  w.put(attach.bytes);
+  return w.take();
+}
+Result<Attach> decode_attach(std::string_view body) {
+  Reader r(body);
+  Attach attach;
+  attach.memory = r.get<std::uint32_t>();
+  attach.bytes = r.get<std::int64_t>();
+  if (!r.complete() || attach.bytes <= 0) return nonsense("not an attach");
+  return attach;
+}
+std::string encode_detach(std::uint32_t memory) {
+  Writer w;
+  w.put(memory);
+  return w.take();
+}
+Result<std::uint32_t> decode_detach(std::string_view body) {
+  Reader r(body);
+  const auto memory = r.get<std::uint32_t>();
+  if (!r.complete()) return nonsense("not a detach");
+  return memory;
+}
+
+std::string encode(const Status& status) {
+  Writer w;
+  put(w, status);
+  return w.take();
+}
+Result<Told> decode_told(std::string_view body) {
+  Reader r(body);
+  Told told{get_status(r)};
+  if (!r.complete()) return nonsense("not a status");
+  return told;
+}
+
+namespace {
+
+// Its numbers in the order in which they are sent.
+constexpr std::int64_t ServerState::* kStateNumbers[] = {
+    &ServerState::uptime_seconds,
+    &ServerState::connections,
+    &ServerState::clients,
+    &ServerState::connections_taken,
+    &ServerState::connections_refused,
+    &ServerState::queued,
+    &ServerState::running,
+    &ServerState::calls,
+    &ServerState::calls_failed,
+    &ServerState::calls_late,
+    &ServerState::workers,
+    &ServerState::restarts,
+    &ServerState::mapped_bytes,
+    &ServerState::latency_us_50,
+    &ServerState::latency_us_90,
+    &ServerState::latency_us_99,
+    &ServerState::latency_us_most,
+};
+
+}  // namespace
+
+std::string encode(const ServerState& state) {
+  Writer w;
+  w.put_text(state.device);
+  for (const auto number : kStateNumbers) w.put(state.*number);
+  return w.take();
+}
+Result<ServerState> decode_state(std::string_view body) {
+  Reader r(body);
+  ServerState state;
+  state.device = r.get_text(kMostText);
+  for (const auto number : kStateNumbers) state.*number = r.get<std::int64_t>();
+  if (!r.complete()) return nonsense("not a server's state");
+  return state;
 }
 
 }  // namespace tokitai::server

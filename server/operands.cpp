@@ -43,8 +43,10 @@ Status PlacedOperands::place_one(const OperandSpec& spec, View& view, Place& pla
     const auto offset = static_cast<const std::byte*>(view.data) - buffer->address;
     const std::int64_t front = buffer->half[static_cast<std::size_t>(buffer->front)] + offset;
     place = {front, front};
+    if (writes(spec))
+      if (Status s = buffers_.prepare(*buffer); !s.ok()) return s;
+    buffers_.use(*buffer);
     if (!writes(spec)) return {};
-    if (Status s = buffers_.prepare(*buffer); !s.ok()) return s;
     place.write = buffer->half[static_cast<std::size_t>(1 - buffer->front)] + offset;
     if (!read) place.read = place.write;
     written_[buffer].push_back(rows_of(view, offset));

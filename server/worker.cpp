@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <map>
 #include <optional>
 
 #include "server/arena.h"
@@ -12,11 +13,7 @@ namespace {
 
 class Worker {
  public:
-  Status open(const Hello& hello, int memory) {
-    if (Status s = check_shared(memory, hello.shared_bytes); !s.ok()) return s;
-    auto mapping = Mapping::make(memory, hello.shared_bytes);
-    if (!mapping.ok()) return mapping.status();
-    shared_ = std::move(mapping).value();
+  Status open(const Hello& hello) {
     auto device = tokitai::open(hello.device, hello.options);
     if (!device.ok()) return device.status();
     device_ = std::move(device).value();
@@ -24,26 +21,51 @@ class Worker {
   }
   const Device& device() const { return *device_; }
 
+  // The first descriptor is the memory; what else came shows its owner that it is held.
+  Status attach(const Attach& attach, std::vector<Descriptor> descriptors) {
+    if (Status s = check_shared(descriptors.empty() ? -1 : descriptors[0].get(), attach.bytes); !s.ok()) return s;
+    auto mapping = Mapping::make(descriptors[0].get(), attach.bytes);
+    if (!mapping.ok()) return mapping.status();
+    descriptors[0].close();
+    memories_.insert_or_assign(attach.memory, Memory{std::move(descriptors), std::move(mapping).value()});
+    return {};
+  }
+  void detach(std::uint32_t memory) { memories_.erase(memory); }
+
   Reply run(std::string_view body) {
-    auto placed = decode_call(body, shared_.size());
+    auto placed = placed_call(body);
     if (!placed.ok()) return {placed.status(), {}};
     Reply reply;
-    point(placed.value());
     reply.status = device_->run(placed->call, &reply.outcome);
     return reply;
   }
   BytesNeeded workspace(std::string_view body) {
-    auto placed = decode_call(body, shared_.size());
+    auto placed = placed_call(body);
     if (!placed.ok()) return {placed.status(), 0};
-    point(placed.value());
     auto bytes = device_->workspace(placed->call);
     return bytes.ok() ? BytesNeeded{{}, bytes.value()} : BytesNeeded{bytes.status(), 0};
   }
 
  private:
+  struct Memory {
+    std::vector<Descriptor> held;  // goes last, when nothing can be written any more
+    Mapping mapping;
+  };
+
+  Result<PlacedCall> placed_call(std::string_view body) {
+    auto number = memory_of_call(body);
+    if (!number.ok()) return number.status();
+    const auto memory = memories_.find(number.value());
+    if (memory == memories_.end())
+      return Status::invalid(fmt::format("a call in memory {}, which was not attached", number.value()));
+    auto placed = decode_call(body, memory->second.mapping.size());
+    if (placed.ok()) point(placed.value(), memory->second.mapping.data());
+    return placed;
+  }
+
   // Gives the views their pointers. What is read in one place and written in another is stored apart where the machine
   // can, and else copied to where it is written first.
-  void point(PlacedCall& placed) {
+  void point(PlacedCall& placed, std::byte* shared) {
     Call& call = placed.call;
     const bool list = call.contract->list;
     if (list && device_->stores_apart()) call.into = call.list;
@@ -52,17 +74,17 @@ class Worker {
         const Place& place = placed.places[t][i];
         View& view = list ? call.list[t][i] : call.operands[i];
         if (!call.into.empty()) {
-          view.data = shared_.data() + place.read;
-          call.into[t][i].data = shared_.data() + place.write;
+          view.data = shared + place.read;
+          call.into[t][i].data = shared + place.write;
           continue;
         }
-        view.data = shared_.data() + place.write;
+        view.data = shared + place.write;
         if (view.present() && place.read != place.write)
-          std::memmove(view.data, shared_.data() + place.read, static_cast<std::size_t>(extent_of(view)));
+          std::memmove(view.data, shared + place.read, static_cast<std::size_t>(extent_of(view)));
       }
   }
 
-  Mapping shared_;
+  std::map<std::uint32_t, Memory> memories_;
   std::optional<Device> device_;
 };
 
@@ -70,16 +92,17 @@ class Worker {
 
 int serve(Channel channel) {
   constexpr int kUnreadable = 2;
-  Descriptor memory;
-  auto first = channel.receive(kNoDeadline, &memory);
+  std::vector<Descriptor> descriptors;
+  auto first = channel.receive(kNoDeadline, &descriptors);
   if (!first.ok()) return channel.ended() ? 0 : kUnreadable;
   auto hello = decode_hello(first->body);
   if (first->header.kind != Kind::hello || !hello.ok()) return kUnreadable;
 
   Worker worker;
   Welcome welcome;
-  welcome.status = worker.open(hello.value(), memory.get());
-  memory.close();
+  welcome.status = worker.open(hello.value());
+  if (welcome.status.ok() && hello->shared_bytes > 0)
+    welcome.status = worker.attach({0, hello->shared_bytes}, std::move(descriptors));
   if (welcome.status.ok()) {
     welcome.threads = worker.device().threads();
     welcome.description = worker.device().description();
@@ -88,17 +111,29 @@ int serve(Channel channel) {
   if (!welcome.status.ok()) return 0;
 
   for (;;) {
-    auto message = channel.receive(kNoDeadline);
+    descriptors.clear();
+    auto message = channel.receive(kNoDeadline, &descriptors);
     if (!message.ok()) return channel.ended() ? 0 : kUnreadable;
-    Status sent;
-    if (message->header.kind == Kind::call)
-      sent = channel.send(Kind::answer, message->header.sequence, encode(worker.run(message->body)), kNoDeadline);
-    else if (message->header.kind == Kind::workspace)
-      sent = channel.send(Kind::bytes_needed, message->header.sequence, encode(worker.workspace(message->body)),
-                          kNoDeadline);
-    else
+    const auto answer = [&](Kind kind, const std::string& body) {
+      return channel.send(kind, message->header.sequence, body, kNoDeadline).ok();
+    };
+    bool heard = false;
+    if (message->header.kind == Kind::call) {
+      heard = answer(Kind::answer, encode(worker.run(message->body)));
+    } else if (message->header.kind == Kind::workspace) {
+      heard = answer(Kind::bytes_needed, encode(worker.workspace(message->body)));
+    } else if (message->header.kind == Kind::attach) {
+      auto attach = decode_attach(message->body);
+      heard = answer(Kind::done,
+                     encode(attach.ok() ? worker.attach(attach.value(), std::move(descriptors)) : attach.status()));
+    } else if (message->header.kind == Kind::detach) {
+      auto memory = decode_detach(message->body);
+      if (memory.ok()) worker.detach(memory.value());
+      heard = answer(Kind::done, encode(memory.ok() ? Status() : memory.status()));
+    } else {
       return kUnreadable;
-    if (!sent.ok()) return 0;  // nobody is there to hear it
+    }
+    if (!heard) return 0;  // nobody is there
   }
 }
 

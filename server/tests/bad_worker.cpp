@@ -22,12 +22,12 @@ void say(std::string_view bytes) {
 int main() {
   const std::string_view mode = std::getenv("TK_BAD_WORKER") == nullptr ? "" : std::getenv("TK_BAD_WORKER");
   Channel channel{Descriptor(3)};
-  Descriptor memory;
+  std::vector<Descriptor> memory;
   auto first = channel.receive(kNoDeadline, &memory);
   if (!first.ok()) return 0;
   if (mode == "refuses to start") return 5;
   auto hello = decode_hello(first->body);
-  auto shared = Mapping::make(memory.get(), hello->shared_bytes);
+  auto shared = Mapping::make(memory.at(0).get(), hello->shared_bytes);
   if (!channel.send(Kind::welcome, first->header.sequence, encode(Welcome{{}, 1, "bad"}), kNoDeadline).ok()) return 0;
   for (;;) {
     auto message = channel.receive(kNoDeadline);

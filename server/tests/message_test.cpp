@@ -68,17 +68,42 @@ TEST(Message, StatusAndOutcomeComeOutAsTheyWentIn) {
   EXPECT_EQ(hello->shared_bytes, kShared);
 }
 
+TEST(Message, AServersStateComesOutAsItWentIn) {
+  ServerState state{.device = "cuda:0"};
+  std::int64_t next = 1;
+  for (std::int64_t* number :
+       {&state.uptime_seconds, &state.connections, &state.clients, &state.connections_taken, &state.connections_refused,
+        &state.queued, &state.running, &state.calls, &state.calls_failed, &state.calls_late, &state.workers,
+        &state.restarts, &state.mapped_bytes, &state.latency_us_50, &state.latency_us_90, &state.latency_us_99,
+        &state.latency_us_most})
+    *number = next++;
+  EXPECT_EQ(decode_state(encode(state)).value(), state);
+  EXPECT_EQ(decode_attach(encode(Attach{7, 8}))->memory, 7u);
+  EXPECT_EQ(decode_detach(encode_detach(9)).value(), 9u);
+  EXPECT_EQ(decode_told(encode(Status::invalid("no")))->status.message(), "no");
+}
+
 TEST(Message, EveryTruncationAndOneByteMoreIsRefused) {
-  const std::string bodies[] = {example_body("adamw.step n=5+9 t=1"), encode(Reply{{Code::invalid, "no"}, {}}),
-                                encode(Hello{"cpu", {}, kShared}), encode(Welcome{{}, 1, "cpu"}),
-                                encode(BytesNeeded{{}, 1})};
+  const std::string bodies[] = {example_body("adamw.step n=5+9 t=1"),
+                                encode(Reply{{Code::invalid, "no"}, {}}),
+                                encode(Hello{"cpu", {}, kShared}),
+                                encode(Welcome{{}, 1, "cpu"}),
+                                encode(BytesNeeded{{}, 1}),
+                                encode(Attach{3, 4096}),
+                                encode_detach(3),
+                                encode(Status(Code::unavailable, "full")),
+                                encode(ServerState{.device = "cpu"})};
   const auto refused = [](std::size_t which, std::string_view body) {
     switch (which) {
       case 0: return !decode_call(body, kShared).ok();
       case 1: return !decode_reply(body).ok();
       case 2: return !decode_hello(body).ok();
       case 3: return !decode_welcome(body).ok();
-      default: return !decode_bytes_needed(body).ok();
+      case 4: return !decode_bytes_needed(body).ok();
+      case 5: return !decode_attach(body).ok();
+      case 6: return !decode_detach(body).ok();
+      case 7: return !decode_told(body).ok();
+      default: return !decode_state(body).ok();
     }
   };
   for (std::size_t which = 0; which < std::size(bodies); ++which) {
@@ -104,7 +129,7 @@ TEST(Message, HeadersAreCheckedFieldByField) {
   EXPECT_FALSE(with(0, 'x').ok());
   EXPECT_EQ(with(4, 2).status().message(), "a malformed message: version 2; this is version 1");
   EXPECT_FALSE(with(6, 0).ok());
-  EXPECT_FALSE(with(6, 7).ok());
+  EXPECT_FALSE(with(6, 13).ok());
   EXPECT_TRUE(with(11, 3).ok());
   EXPECT_FALSE(with(11, 4).ok());  // 64 MiB and 12 bytes
   EXPECT_FALSE(decode_header({good.data(), good.size() - 1}).ok());
@@ -133,6 +158,7 @@ TEST(Message, PlacesOutsideTheSharedMemoryAreRefused) {
 
 TEST(Message, ACountThatLiesAllocatesNothing) {
   Writer w;
+  w.put(std::uint32_t{0});
   w.put_text("adamw.step");
   for (int i = 0; i < 8; ++i) {
     w.put(std::uint8_t{0});
@@ -142,8 +168,9 @@ TEST(Message, ACountThatLiesAllocatesNothing) {
   w.put(std::uint32_t{0xffffffff});
   w.put(std::uint64_t{0});
   EXPECT_FALSE(decode_call(w.bytes(), kShared).ok());
-  EXPECT_FALSE(decode_call(std::string("\xff\xff\xff\xff", 4) + "adamw.step", kShared).ok());
+  EXPECT_FALSE(decode_call(std::string("\0\0\0\0\xff\xff\xff\xff", 8) + "adamw.step", kShared).ok());
   Writer unknown;
+  unknown.put(std::uint32_t{0});
   unknown.put_text("adamw.stop");
   EXPECT_EQ(decode_call(unknown.bytes(), kShared).status().message(), "a malformed message: no operator 'adamw.stop'");
 }

@@ -13,6 +13,7 @@
 #include "evidence/compare.h"
 #include "server/message.h"
 #include "server/tests/processes.h"
+#include "server/tests/serving.h"
 #include "testing/instance.h"
 #include "tokitai/tokitai.h"
 
@@ -28,15 +29,16 @@ Device worker(std::string_view name = "worker:cpu", const DeviceOptions& options
   return std::move(device).value();
 }
 
-// The call with every operand in buffers of the device, alternately one each and two to a buffer.
+// The call with every operand in buffers of the device but those whose bits are set, alternately at a buffer's begin
+// and behind it.
 class InBuffers {
  public:
-  InBuffers(Device& device, const Call& own) : call(own) {
+  InBuffers(Device& device, const Call& own, unsigned kept_at_home = 0) : call(own) {
     std::map<const void*, void*> moved;  // operands that share memory go on doing so
     const auto move = [&](Operands& set) {
       for (std::size_t i = 0; i < own.contract->operands.size(); ++i) {
         View& view = set[i];
-        if (view.elements() == 0) continue;
+        if (view.elements() == 0 || (kept_at_home >> i & 1) != 0) continue;
         views_.push_back(view);
         if (const auto known = moved.find(view.data); known != moved.end()) {
           view.data = known->second;
@@ -82,8 +84,12 @@ constexpr const char* kLines[] = {
 class Inner : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Inner, DevicesBitsComeOutWhereverOperandsLie) {
-  Device inner = open(GetParam(), {.threads = 2}).value();
-  Device outer = worker("worker:" + GetParam());
+  // "server": the cpu device of a server; else a worker of that device.
+  const bool served = GetParam() == "server";
+  std::optional<Serving> serving;
+  if (served) serving.emplace();
+  Device inner = open(served ? "cpu" : GetParam(), {.threads = 2}).value();
+  Device outer = served ? open(serving->device()).value() : worker("worker:" + GetParam());
   std::int64_t compared = 0;
   for (const char* line : kLines) {
     auto problems = testing::parse_problems(line);
@@ -120,7 +126,8 @@ TEST_P(Inner, DevicesBitsComeOutWhereverOperandsLie) {
   }
   EXPECT_GT(compared, 1000000);
 }
-INSTANTIATE_TEST_SUITE_P(Worker, Inner, ::testing::Values("cpu", "reference"), [](const auto& p) { return p.param; });
+INSTANTIATE_TEST_SUITE_P(Worker, Inner, ::testing::Values("cpu", "reference", "server"),
+                         [](const auto& p) { return p.param; });
 
 // Several units of work for each thread, with borders inside a register.
 TEST(Worker, LargeListsWrittenApartHaveTheSameBits) {
@@ -129,12 +136,16 @@ TEST(Worker, LargeListsWrittenApartHaveTheSameBits) {
   Device inner = open("cpu", {.threads = 2}).value(), outer = worker();
   Call call = expected.call();
   ASSERT_TRUE(inner.run(call).ok());
-  InBuffers moved(outer, found.call());
-  ASSERT_TRUE(outer.run(moved.call).ok());
-  moved.copy_back();
-  for (std::size_t t = 0; t < 4; ++t)
-    for (std::size_t i = 0; i < 5; ++i)
-      EXPECT_EQ(evidence::compare(expected.sets()[t][i], found.sets()[t][i]).differing, 0) << t << " " << i;
+  // All in buffers, or some of each set in the caller's own memory: those are written where they are read.
+  for (const unsigned kept_at_home : {0u, 1u << 1 | 1u << 4}) {
+    found.reset(std::byte{0x5a});
+    InBuffers moved(outer, found.call(), kept_at_home);
+    ASSERT_TRUE(outer.run(moved.call).ok());
+    moved.copy_back();
+    for (std::size_t t = 0; t < 4; ++t)
+      for (std::size_t i = 0; i < 5; ++i)
+        EXPECT_EQ(evidence::compare(expected.sets()[t][i], found.sets()[t][i]).differing, 0) << t << " " << i;
+  }
 }
 
 TEST(Worker, WrapsAMachineThatCannotStoreApart) {

@@ -10,7 +10,7 @@ import oracle
 from harness import CommandTest
 from refusal import valid_problem
 
-SUBCOMMANDS = ("ops", "devices", "run", "verify", "accuracy", "gradients", "audit", "key", "bench", "compile", "cache", "prove", "worker")
+SUBCOMMANDS = ("ops", "devices", "run", "verify", "accuracy", "gradients", "audit", "key", "bench", "compile", "cache", "prove", "serve", "worker")
 OPERATOR_NAME = re.compile(r"(adamw|layernorm|softmax|cross_entropy|embedding|gemm)\.\w+")
 
 

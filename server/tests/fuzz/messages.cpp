@@ -21,7 +21,7 @@ void same(std::string_view a, std::string_view b) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view body(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 6) {
+  switch (data[0] % 10) {
     case 0: static_cast<void>(decode_header(body)); break;
     case 1:
       if (auto hello = decode_hello(body); hello.ok()) same(encode(hello.value()), body);
@@ -34,9 +34,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (auto reply = decode_reply(body); reply.ok() && !reply->status.ok()) same(encode(reply.value()), body);
       break;
     case 4: static_cast<void>(decode_bytes_needed(body)); break;
+    case 6:
+      if (auto attach = decode_attach(body); attach.ok()) same(encode(attach.value()), body);
+      break;
+    case 7:
+      if (auto memory = decode_detach(body); memory.ok()) same(encode_detach(memory.value()), body);
+      break;
+    case 8:
+      if (auto told = decode_told(body); told.ok() && !told->status.ok()) same(encode(told->status), body);
+      break;
+    case 9:
+      if (auto state = decode_state(body); state.ok()) same(encode(state.value()), body);
+      break;
     default:
       if (auto placed = decode_call(body, kShared); placed.ok()) {
-        same(encode(placed->call, placed->places), body);
+        same(std::string_view(encode(placed->call, placed->places)).substr(kMemoryBytes), body.substr(kMemoryBytes));
+        std::string sent(body);
+        set_memory_of_call(sent, 77);
+        if (memory_of_call(sent).value() != 77 || !decode_call(sent, kShared).ok()) std::abort();
         // Whatever has come through is safe to check, and every operand lies in the shared memory.
         const bool list = placed->call.contract->list;
         for (std::size_t t = 0; t < placed->places.size(); ++t)

@@ -1,0 +1,58 @@
+#include "server/server_connection.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace tokitai::server {
+namespace {
+
+constexpr std::chrono::seconds kConnecting(10);
+constexpr std::chrono::seconds kReleasing(10);
+
+}  // namespace
+
+Status ServerConnection::connect() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return {Code::unavailable, fmt::format("a pipe for the server: {}", std::strerror(errno))};
+  held_ = Descriptor(ends[0]);
+  holding_ = Descriptor(ends[1]);
+  auto socket = connect_to(path_, Clock::now() + kConnecting);
+  if (!socket.ok()) return socket.status();
+  channel_ = Channel(std::move(socket).value());
+  return {};
+}
+
+std::vector<int> ServerConnection::descriptors() const { return {shared_, holding_.get()}; }
+
+bool ServerConnection::released_within(std::chrono::milliseconds time) {
+  holding_.close();
+  const auto deadline = Clock::now() + time;
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd one{held_.get(), 0, 0};  // POLLHUP comes unasked
+    const int ready = ::poll(&one, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    if (ready > 0) return true;
+    if (ready == 0) return false;
+  }
+}
+
+Result<std::string> ServerConnection::end(std::chrono::milliseconds) {
+  channel_.close();
+  if (released_within(kReleasing)) return "the connection to " + name() + " was lost";
+  return Status(Code::unavailable,
+                fmt::format("{} still holds the shared memory {} s after the connection ended; calls are refused until "
+                            "it has let go",
+                            name(), kReleasing.count()));
+}
+
+Status ServerConnection::unstick(Status stuck) {
+  return released_within(std::chrono::milliseconds(0)) ? Status() : std::move(stuck);
+}
+
+}  // namespace tokitai::server

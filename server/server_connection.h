@@ -1,0 +1,37 @@
+// A server as one that works for us: the machine of the devices unix:PATH asks it.
+//
+// A server that was lost may still have a worker that writes the shared memory. So the greeting carries a pipe's end
+// beside the memory, held by whoever maps it: when our end says that nobody holds it any more, asking again is safe.
+#pragma once
+#include "server/socket.h"
+#include "server/supervisor.h"
+
+namespace tokitai::server {
+
+class ServerConnection : public Supervisor {
+ public:
+  ServerConnection(Hello hello, std::filesystem::path path, int shared)
+      : Supervisor(std::move(hello)), path_(std::move(path)), shared_(shared) {}
+  ~ServerConnection() override = default;
+  void abandon() override { channel_.close(); }
+
+ protected:
+  Status connect() override;
+  bool running() const override { return channel_.open(); }
+  Channel& channel() override { return channel_; }
+  std::vector<int> descriptors() const override;
+  void greeted() override { holding_.close(); }
+  Result<std::string> end(std::chrono::milliseconds patience) override;
+  Status unstick(Status stuck) override;
+  std::string name() const override { return "the server at " + path_.string(); }
+
+ private:
+  bool released_within(std::chrono::milliseconds time);
+
+  const std::filesystem::path path_;
+  const int shared_;
+  Channel channel_;
+  Descriptor held_, holding_;  // the end that tells, and the end that is sent
+};
+
+}  // namespace tokitai::server

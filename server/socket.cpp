@@ -1,0 +1,129 @@
+#include "server/socket.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+namespace tokitai::server {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr mode_t kOwnerOnly = S_IRUSR | S_IWUSR;
+constexpr std::chrono::milliseconds kAgain(5);
+
+Status failed(std::string_view what, const fs::path& path, Code code = Code::unavailable) {
+  return {code, fmt::format("socket {}: {}: {}", path.string(), what, std::strerror(errno))};
+}
+
+Result<sockaddr_un> address_of(const fs::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string& text = path.native();
+  if (text.empty() || text.size() >= sizeof address.sun_path || text.find('\0') != std::string::npos)
+    return Status::invalid(fmt::format("a socket's path of {} bytes; it must have 1 to {}, none of them 0", text.size(),
+                                       sizeof address.sun_path - 1));
+  std::memcpy(address.sun_path, text.data(), text.size());
+  return address;
+}
+
+Result<Descriptor> new_socket() {
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return Status(Code::unavailable, fmt::format("a socket: {}", std::strerror(errno)));
+  return socket;
+}
+
+int connect_once(int socket, const sockaddr_un& address) {
+  return ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+}
+
+// Servers that start or leave at one place take turns: held on the folder, so that no file stays behind.
+Descriptor lock_folder(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  Descriptor held(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (held)
+    while (::flock(held.get(), LOCK_EX) != 0 && errno == EINTR) {}
+  return held;
+}
+
+// Whatever of that name may be replaced is gone afterwards.
+Status make_room(const fs::path& path, const sockaddr_un& address) {
+  struct stat facts{};
+  if (::lstat(path.c_str(), &facts) != 0) return errno == ENOENT ? Status() : failed("looking", path);
+  if (!S_ISSOCK(facts.st_mode) || facts.st_uid != ::geteuid())
+    return Status::invalid(fmt::format("{} is there already and is {}", path.string(),
+                                       S_ISSOCK(facts.st_mode) ? "another user's socket" : "no socket"));
+  auto probe = new_socket();
+  if (!probe.ok()) return probe.status();
+  if (connect_once(probe->get(), address) != ECONNREFUSED)
+    return Status::invalid(fmt::format("a server listens at {} already", path.string()));
+  return ::unlink(path.c_str()) == 0 || errno == ENOENT ? Status() : failed("removing what a dead server left", path);
+}
+
+}  // namespace
+
+Result<Listener> Listener::make(const fs::path& path) {
+  auto address = address_of(path);
+  if (!address.ok()) return address.status();
+  auto socket = new_socket();
+  if (!socket.ok()) return socket.status();
+  const Descriptor turn = lock_folder(path);
+  if (!turn) return failed("opening its folder", path, Code::invalid);
+  if (Status s = make_room(path, address.value()); !s.ok()) return s;
+  // The file takes the socket's own mode, so that there is no moment in which others could connect.
+  struct stat facts{};
+  if (::fchmod(socket->get(), kOwnerOnly) != 0 ||
+      ::bind(socket->get(), reinterpret_cast<const sockaddr*>(&address.value()), sizeof(sockaddr_un)) != 0)
+    return failed("making it", path, Code::invalid);
+  if (::lstat(path.c_str(), &facts) != 0 || (facts.st_mode & 0777) != kOwnerOnly ||
+      ::listen(socket->get(), SOMAXCONN) != 0) {
+    const Status status = failed(fmt::format("listening, mode {:o}", facts.st_mode & 0777), path);
+    ::unlink(path.c_str());
+    return status;
+  }
+  return Listener(path, std::move(socket).value(), facts.st_ino);
+}
+
+void Listener::close() {
+  if (!socket_) return;
+  const Descriptor turn = lock_folder(path_);
+  struct stat facts{};
+  if (::lstat(path_.c_str(), &facts) == 0 && facts.st_ino == inode_) ::unlink(path_.c_str());
+  socket_.close();
+}
+
+Result<Descriptor> connect_to(const fs::path& path, Clock::time_point deadline) {
+  auto address = address_of(path);
+  if (!address.ok()) return address.status();
+  auto socket = new_socket();
+  if (!socket.ok()) return socket.status();
+  for (;;) {
+    const int error = connect_once(socket->get(), address.value());
+    if (error == 0) break;
+    // EAGAIN: more clients wait to be taken than the system lets.
+    if ((error != EAGAIN && error != EINTR) || Clock::now() >= deadline)
+      return Status(Code::unavailable, fmt::format("no server at {}: {}", path.string(), std::strerror(error)));
+    std::this_thread::sleep_for(kAgain);
+  }
+  if (Status s = check_peer(socket->get()); !s.ok()) return s;
+  return socket;
+}
+
+Status check_peer(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+    return {Code::unavailable, fmt::format("who is at the other end: {}", std::strerror(errno))};
+  if (peer.uid != ::geteuid())
+    return {Code::unavailable,
+            fmt::format("the process at the other end has user {}, this one {}", peer.uid, ::geteuid())};
+  return {};
+}
+
+}  // namespace tokitai::server
