@@ -38,13 +38,14 @@ def main(tokitai, everything):
     solvers = [name for name in SOLVERS if shutil.which(name)]
     for name in SOLVERS.keys() - solvers:
         print(f"no {name}: nothing is asked of it (Debian, Ubuntu: package {name})")
-    if not solvers:
-        return 3
     with tempfile.TemporaryDirectory() as folder:
         proved = subprocess.run([tokitai, "prove", "--smt2", folder], capture_output=True, text=True, check=False)
         if proved.returncode != 0:
             print(proved.stdout[-2000:] + proved.stderr)
             return proved.returncode
+        print(proved.stdout.splitlines()[-1])
+        if not solvers:
+            return 3
         files = chosen(Path(folder), everything)
         wrong, answered = 0, set()
         with ThreadPoolExecutor(cpu_count()) as pool:
