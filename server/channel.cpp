@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -44,14 +43,17 @@ ssize_t receive_some(int socket, char* to, std::size_t bytes, std::vector<Descri
 }
 
 // An answer or the next call often comes at once, and a processor that has gone idle takes long to wake (a small call
-// 107 us instead of 22 us on a virtual machine): so the first moments are spent looking, giving way to whoever can run.
+// 107 us instead of 14 us on a virtual machine): so the first moments are spent looking. Not giving way: on a busy
+// machine whoever yields is asked again milliseconds later, and whoever sleeps is woken at once.
 bool Channel::comes_at_once(short events) const {
   constexpr std::chrono::microseconds kLooking(50);
   const auto end = Clock::now() + kLooking;
   do {
     pollfd one{socket_.get(), events, 0};
     if (::poll(&one, 1, 0) > 0) return true;
-    ::sched_yield();
+#if defined(__x86_64__)
+    for (int i = 0; i < 32; ++i) __builtin_ia32_pause();
+#endif
   } while (Clock::now() < end);
   return false;
 }
