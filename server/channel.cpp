@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -43,22 +44,29 @@ ssize_t receive_some(int socket, char* to, std::size_t bytes, std::vector<Descri
 }
 
 // An answer or the next call often comes at once, and a processor that has gone idle takes long to wake (a small call
-// 107 us instead of 14 us on a virtual machine): so the first moments are spent looking. Not giving way: on a busy
-// machine whoever yields is asked again milliseconds later, and whoever sleeps is woken at once.
-bool Channel::comes_at_once(short events) const {
-  constexpr std::chrono::microseconds kLooking(50);
-  const auto end = Clock::now() + kLooking;
+// 107 us instead of 14 us on a virtual machine): so the first moments are spent looking, giving way to whoever can run,
+// which may be the other side. Where others take the processor for long, sleeping is the faster way for a while.
+bool Channel::comes_at_once(short events) {
+  constexpr std::chrono::microseconds kLooking(50), kLong(200);
+  constexpr int kAWhile = 64;
+  if (asleep_ > 0) {
+    --asleep_;
+    return false;
+  }
+  const auto begin = Clock::now();
+  auto now = begin;
   do {
     pollfd one{socket_.get(), events, 0};
     if (::poll(&one, 1, 0) > 0) return true;
-#if defined(__x86_64__)
-    for (int i = 0; i < 32; ++i) __builtin_ia32_pause();
-#endif
-  } while (Clock::now() < end);
+    ::sched_yield();
+    const auto before = now;
+    now = Clock::now();
+    if (now - before > kLong) asleep_ = kAWhile;
+  } while (now - begin < kLooking);
   return false;
 }
 
-Status Channel::wait(short events, Clock::time_point deadline) const {
+Status Channel::wait(short events, Clock::time_point deadline) {
   if (comes_at_once(events)) return {};
   for (;;) {
     int left = -1;
