@@ -40,12 +40,13 @@ class Channel {
   bool ended() const { return ended_; }
 
  private:
-  bool comes_at_once(short events) const;
-  Status wait(short events, Clock::time_point deadline) const;
+  bool comes_at_once(short events);
+  Status wait(short events, Clock::time_point deadline);
   Status read(char* to, std::size_t bytes, Clock::time_point deadline, std::vector<Descriptor>* descriptors);
 
   Descriptor socket_;
   bool ended_ = false;
+  int asleep_ = 0;  // waits before it looks again
 };
 
 // One receive of at most that many bytes, without waiting: what recvmsg answers. Descriptors are put into `wanted`, at
