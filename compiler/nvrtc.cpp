@@ -38,6 +38,7 @@ struct Nvrtc {
   const char* (*error)(int) = nullptr;
   Toolchain toolchain;
   std::vector<int> known;  // compute capabilities
+  bool caches = false;     // it keeps what it made, and can be told not to
 };
 
 constexpr const char* kHowToGet =
@@ -87,6 +88,17 @@ Result<std::string> identity_of(const fs::path& library, int major, int minor) {
   return out;
 }
 
+// Where there is a driver, newer versions keep what they made, and then say nothing of registers and memory.
+constexpr const char* kNoCache = "--no-cache";
+
+bool takes(const Nvrtc& nvrtc, const char* option) {
+  Program program = nullptr;
+  if (nvrtc.create(&program, "", "empty.cu", 0, nullptr, nullptr) != 0) return false;
+  const int error = nvrtc.compile(program, 1, &option);
+  nvrtc.destroy(&program);
+  return error == 0;
+}
+
 Result<Nvrtc> load(const std::string& named) {
   void* library = nullptr;
   std::string opened;
@@ -118,6 +130,7 @@ Result<Nvrtc> load(const std::string& named) {
     out.known.resize(static_cast<std::size_t>(count));
     if (out.archs(out.known.data()) != 0) out.known.clear();
   }
+  out.caches = takes(out, kNoCache);
   auto identity = identity_of(path, major, minor);
   if (!identity.ok()) return identity.status();
   out.toolchain = {std::move(identity).value(), path.string()};
@@ -138,6 +151,7 @@ std::vector<std::string> options_of(const Source& source, const Target& target) 
                                "--prec-sqrt=true",
                                "-default-device",
                                "--ptxas-options=-v"};
+  if (nvrtc().ok() && nvrtc()->caches) out.emplace_back(kNoCache);
   out.insert(out.end(), source.options.begin(), source.options.end());
   return out;
 }
