@@ -6,9 +6,9 @@
 
 #include "cli/commands.h"
 #include "cli/device_choice.h"
-#include "cli/output_files.h"
 #include "cli/problem_choice.h"
 #include "cli/progress_line.h"
+#include "cli/result_files.h"
 #include "cli/table.h"
 #include "evidence/accuracy.h"
 
@@ -22,7 +22,7 @@ using evidence::OutputAccuracy;
 struct Arguments {
   DeviceChoice device;
   ProblemChoice problems;
-  std::string json, markdown;
+  ResultFiles files;
 };
 
 // Errors around a half are read to the fifth digit, as 0.5 and 0.51 must differ; large ones to the third.
@@ -120,9 +120,7 @@ std::string markdown(const std::vector<OperatorAccuracy>& all) {
 }
 
 Status run(const Arguments& a, int& exit_code) {
-  for (const std::string& path : {a.json, a.markdown})
-    if (!path.empty() && path != "-")
-      if (auto there = destination(path); !there.ok()) return there.status();
+  if (Status s = a.files.writable(); !s.ok()) return s;
   const auto problems = a.problems.chosen({testing::Use::accuracy});
   if (!problems.ok()) return problems.status();
   auto device = a.device.open();
@@ -134,11 +132,8 @@ Status run(const Arguments& a, int& exit_code) {
                                          });
   progress.say("");
   if (!result.ok()) return result.status();
-  if (a.json != "-" && a.markdown != "-") print(a, result.value());
-  if (!a.json.empty())
-    if (Status s = write_text(a.json, dumped(to_json(a, result.value()))); !s.ok()) return s;
-  if (!a.markdown.empty())
-    if (Status s = write_text(a.markdown, markdown(result.value())); !s.ok()) return s;
+  if (a.files.table()) print(a, result.value());
+  if (Status s = a.files.write(to_json(a, result.value()), markdown(result.value())); !s.ok()) return s;
   std::int64_t outputs = 0, exceeded = 0;
   for (const OperatorAccuracy& one : result.value()) outputs += one.outputs, exceeded += one.exceeded;
   if (outputs == 0) return {Code::check_failed, "no output has a real-number answer and a bound: nothing was checked"};
@@ -153,8 +148,7 @@ void add_accuracy(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("accuracy", "true error of each output, and the derived bound");
   a->device.add_to(*command);
   a->problems.add_to(*command);
-  command->add_option("--json", a->json, "write the result as JSON to this file (- for standard output)");
-  command->add_option("--markdown", a->markdown, "write the tables as Markdown to this file (- for standard output)");
+  a->files.add_to(*command);
   command->callback([a, &exit_code] { report(run(*a, exit_code), exit_code); });
 }
 

@@ -6,9 +6,9 @@
 
 #include "cli/commands.h"
 #include "cli/device_choice.h"
-#include "cli/output_files.h"
 #include "cli/problem_choice.h"
 #include "cli/progress_line.h"
+#include "cli/result_files.h"
 #include "cli/table.h"
 #include "evidence/gradients.h"
 
@@ -21,7 +21,7 @@ struct Arguments {
   DeviceChoice device;
   ProblemChoice problems;
   int directions = 16;
-  std::string json, markdown;
+  ResultFiles files;
 };
 
 Json to_json(const Arguments& a, const std::vector<GradientResult>& all) {
@@ -67,9 +67,7 @@ std::string markdown(const std::vector<GradientResult>& all) {
 
 Status run(const Arguments& a, int& exit_code) {
   if (a.directions < 1) return Status::invalid(fmt::format("--directions = {}; it must be at least 1", a.directions));
-  for (const std::string& path : {a.json, a.markdown})
-    if (!path.empty() && path != "-")
-      if (auto there = destination(path); !there.ok()) return there.status();
+  if (Status s = a.files.writable(); !s.ok()) return s;
   const auto problems = a.problems.chosen({testing::Use::gradients});
   if (!problems.ok()) return problems.status();
   auto device = a.device.open();
@@ -81,11 +79,8 @@ Status run(const Arguments& a, int& exit_code) {
                                           });
   progress.say("");
   if (!result.ok()) return result.status();
-  if (a.json != "-" && a.markdown != "-") print(a, result.value());
-  if (!a.json.empty())
-    if (Status s = write_text(a.json, dumped(to_json(a, result.value()))); !s.ok()) return s;
-  if (!a.markdown.empty())
-    if (Status s = write_text(a.markdown, markdown(result.value())); !s.ok()) return s;
+  if (a.files.table()) print(a, result.value());
+  if (Status s = a.files.write(to_json(a, result.value()), markdown(result.value())); !s.ok()) return s;
   for (const GradientResult& one : result.value())
     if (one.failed > 0) exit_code = 1;
   return {};
@@ -99,8 +94,7 @@ void add_gradients(CLI::App& app, int& exit_code) {
   a->device.add_to(*command);
   a->problems.add_to(*command);
   command->add_option("--directions", a->directions, "random directions for each problem")->capture_default_str();
-  command->add_option("--json", a->json, "write the result as JSON to this file (- for standard output)");
-  command->add_option("--markdown", a->markdown, "write the table as Markdown to this file (- for standard output)");
+  a->files.add_to(*command);
   command->callback([a, &exit_code] { report(run(*a, exit_code), exit_code); });
 }
 

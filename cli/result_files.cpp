@@ -1,0 +1,25 @@
+#include "cli/result_files.h"
+
+#include "cli/output_files.h"
+
+namespace tokitai::cli {
+
+void ResultFiles::add_to(CLI::App& command) {
+  command.add_option("--json", json, "write the result as JSON to this file (- for standard output)");
+  command.add_option("--markdown", markdown, "write the tables as Markdown to this file (- for standard output)");
+}
+
+Status ResultFiles::writable() const {
+  for (const std::string& path : {json, markdown})
+    if (!path.empty() && path != "-")
+      if (auto there = destination(path); !there.ok()) return there.status();
+  return {};
+}
+
+Status ResultFiles::write(const Json& document, const std::string& tables) const {
+  if (!json.empty())
+    if (Status s = write_text(json, dumped(document)); !s.ok()) return s;
+  return markdown.empty() ? Status{} : write_text(markdown, tables);
+}
+
+}  // namespace tokitai::cli
