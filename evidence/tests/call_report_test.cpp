@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "evidence/digest.h"
+#include "evidence/tests/every_operator.h"
 #include "evidence/tests/faulty_machine.h"
 #include "testing/instance.h"
 #include "tokitai/report.h"
@@ -15,13 +16,7 @@ namespace {
 
 TEST(CallReport, ComparesEveryOutputOfEveryOperator) {
   Device device = open("cpu").value();
-  for (const char* line :
-       {"adamw.step n=5+0+9 t=1", "adamw.step n=7 t=3 master=yes", "layernorm.forward rows=3 cols=5 pad=2",
-        "layernorm.backward rows=3 cols=5", "softmax.forward rows=3 cols=5", "softmax.backward rows=3 cols=5",
-        "cross_entropy.forward_backward rows=3 cols=5 master=yes",
-        "cross_entropy.forward_backward rows=3 cols=5 in_place=yes pad=1", "embedding.forward queries=3 dim=5 vocab=4",
-        "embedding.backward queries=3 dim=5 vocab=4 single=yes accumulate=1", "gemm.forward m=3 n=4 k=5",
-        "gemm.grad_a m=3 n=4 k=5", "gemm.grad_b m=3 n=4 k=5"}) {
+  for (const char* line : kEveryOperator) {
     SCOPED_TRACE(line);
     const testing::Problem problem = testing::parse_problems(line).value()[0];
     auto with = testing::Instance::make(problem), without = testing::Instance::make(problem);

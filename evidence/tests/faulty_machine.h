@@ -11,7 +11,8 @@ namespace tokitai {
 // The reference with a fault in what it wrote.
 class FaultyMachine : public Machine {
  public:
-  explicit FaultyMachine(std::function<void(const Call&)> after) : after_(std::move(after)) {}
+  using Fault = std::function<void(const Call&)>;
+  explicit FaultyMachine(Fault after) : after_(std::move(after)) {}
   Status run(const Call& call, Outcome& outcome) override {
     Status status = inner_->run(call, outcome);
     if (status.ok()) after_(call);
@@ -21,7 +22,7 @@ class FaultyMachine : public Machine {
 
  private:
   std::shared_ptr<Machine> inner_ = reference::make_machine();
-  std::function<void(const Call&)> after_;
+  Fault after_;
 };
 
 }  // namespace tokitai

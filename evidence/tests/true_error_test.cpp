@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "evidence/tests/every_operator.h"
 #include "evidence/tests/faulty_machine.h"
 #include "testing/instance.h"
 #include "tokitai/tokitai.h"
@@ -14,13 +15,7 @@ namespace {
 
 TEST(TrueError, OfEveryOperator) {
   Device device = open("cpu").value();
-  for (const char* line :
-       {"adamw.step n=5+0+9 t=1", "adamw.step n=7 t=3 master=yes", "layernorm.forward rows=3 cols=5 pad=2",
-        "layernorm.backward rows=3 cols=5", "softmax.forward rows=3 cols=5", "softmax.backward rows=3 cols=5",
-        "cross_entropy.forward_backward rows=3 cols=5", "cross_entropy.forward_backward rows=3 cols=5 in_place=yes",
-        "embedding.forward queries=3 dim=5 vocab=4",
-        "embedding.backward queries=3 dim=5 vocab=4 single=yes accumulate=1", "gemm.forward m=3 n=4 k=5",
-        "gemm.grad_a m=3 n=4 k=5", "gemm.grad_b m=3 n=4 k=5"}) {
+  for (const char* line : kEveryOperator) {
     SCOPED_TRACE(line);
     auto instance = testing::Instance::make(testing::parse_problems(line).value()[0]);
     const auto report = run_with_report(device, instance->call(), {.measure = true_error});
