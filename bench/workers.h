@@ -1,5 +1,6 @@
 // What a process boundary costs: calls through worker devices and servers beside the in-process call of the same run.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
