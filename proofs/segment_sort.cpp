@@ -38,6 +38,8 @@ class Sort {
     const Long each = f.pairs_of_group(pairs, workers, groups);
     const z3::expr all = *workers * groups;
     s.lemma("groups take whole turns of 32 pairs", z3::mod(*each, 32) == 0 && *each >= 32);
+    const Long share = (pairs + workers * groups - 1) / (workers * groups);
+    s.assume(in_order(*share, *each, all, *share * all, *each * all));
     s.lemma("a group has its share of the pairs", *each * all >= *pairs);
     const Int block = s.any<int>("block", 0, kMostResident), group = s.any<int>("group", 0, groups);
     s.assume(*block < *workers);

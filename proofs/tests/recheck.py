@@ -14,7 +14,11 @@ from os import cpu_count
 from pathlib import Path
 
 LIMIT = 10  # seconds of one answer
-SOLVERS = {"z3": ["z3", f"-T:{LIMIT}"], "cvc5": ["cvc5", f"--tlimit={LIMIT * 1000}"]}
+# A question that is not answered in one way is asked in the next.
+SOLVERS = {
+    "z3": [["z3", f"-T:{LIMIT}"]],
+    "cvc5": [["cvc5", f"--tlimit={LIMIT * 1000}", *more] for more in ([], ["--decision=internal", "--arith-eq-solver"])],
+}
 
 
 def chosen(folder, everything):
@@ -27,11 +31,14 @@ def chosen(folder, everything):
 
 def answer(solver, path):
     """sat, unsat, or nothing where the solver gives none in time."""
-    result = subprocess.run([*SOLVERS[solver], path], capture_output=True, text=True, check=False)
-    found = result.stdout.split("\n")[0]
-    if "error" in found:
-        raise ValueError(f"{path}: {found}")
-    return found if found in ("sat", "unsat") else ""
+    for way in SOLVERS[solver]:
+        result = subprocess.run([*way, path], capture_output=True, text=True, check=False)
+        found = result.stdout.split("\n")[0]
+        if "error" in found:
+            raise ValueError(f"{path}: {found}")
+        if found in ("sat", "unsat"):
+            return found
+    return ""
 
 
 def main(tokitai, everything):
