@@ -42,7 +42,7 @@ class Reader {
     T value{};
     if (left_.size() < sizeof value) fail();
     if (failed_) return T{};
-    std::memcpy(&value, left_.data(), sizeof value);
+    left_.copy(reinterpret_cast<char*>(&value), sizeof value);
     left_.remove_prefix(sizeof value);
     return value;
   }

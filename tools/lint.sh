@@ -20,7 +20,7 @@ python3 -c 'import json, sys
 first = {c["file"]: c for c in reversed(json.load(sys.stdin))}
 json.dump(list(first.values()), sys.stdout, indent=1)' <build/release/compile_commands.json >build/lint/compile_commands.json
 mapfile -t sources < <(git ls-files 'compiler/*.cpp' 'contract/*.cpp' 'runtime/*.cpp' 'machines/*.cpp' 'operators/*/*.cpp' \
-  'evidence/*.cpp' 'testing/*.cpp' 'bench/copy.cpp' 'bench/harness.cpp' | grep -v -e '/tests/' -e 'testing/package')
+  'evidence/*.cpp' 'server/*.cpp' 'proofs/*.cpp' 'testing/*.cpp' 'bench/copy.cpp' 'bench/harness.cpp' | grep -v -e '/tests/' -e 'testing/package')
 kernels=(build/release/generated/reference_layernorm.cpp build/release/generated/cpu_layernorm_avx2.cpp)
 for kernel in "${kernels[@]}"; do [ -f "$kernel" ] && sources+=("$kernel"); done
 printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 3 clang-tidy-19 -p build/lint --quiet --warnings-as-errors='*' 2> >(grep -v 'warnings generated\|warnings treated' >&2 || true)
