@@ -17,12 +17,11 @@ void* context_of(int index) {
 }
 int index_of(void* context) { return static_cast<int>(reinterpret_cast<std::intptr_t>(context)) - 1; }
 
-class Amd final : public Driver {
+class Amd final : public CommonDriver<Api> {
  public:
-  Amd(const Api& api, int version, int count) : api_(api), version_(version), count_(count) {}
+  using CommonDriver::CommonDriver;
 
   std::string_view prefix() const override { return "amd"; }
-  int count() const override { return count_; }
   Result<DeviceFacts> facts(int index) override;
 
   Error retain(int index, void*& context) override {
@@ -46,11 +45,6 @@ class Amd final : public Driver {
 
   Error allocate(void*& memory, std::size_t bytes) override { return api_.allocate(&memory, bytes); }
   Error free(void* memory) override { return api_.free(memory); }
-  Error allocate_pinned(void*& memory, std::size_t bytes) override {
-    return api_.allocate_pinned(&memory, bytes, kPortable);
-  }
-  Error free_pinned(void* memory) override { return api_.free_pinned(memory); }
-  Error memory(std::size_t& free, std::size_t& total) override { return api_.memory(&free, &total); }
   Error place(const void* pointer, Place& place) override;
 
   Error copy_in(void* device, const void* host, std::size_t bytes, void* stream) override {
@@ -66,25 +60,6 @@ class Amd final : public Driver {
     return api_.fill(device, byte, bytes, stream);
   }
 
-  Error create_stream(void*& stream) override { return api_.create_stream(&stream, kNonBlockingStream); }
-  Error destroy_stream(void* stream) override { return api_.destroy_stream(stream); }
-  Error wait_stream(void* stream) override { return api_.wait_stream(stream); }
-  Error create_event(void*& event, bool timing) override {
-    return api_.create_event(&event, timing ? 0 : kDisableTiming);
-  }
-  Error destroy_event(void* event) override { return api_.destroy_event(event); }
-  Error record(void* event, void* stream) override { return api_.record(event, stream); }
-  Error wait_event(void* event) override { return api_.wait_event(event); }
-  Error stream_wait(void* stream, void* event) override { return api_.stream_wait(stream, event, 0); }
-  Error elapsed(float& milliseconds, void* begin, void* end) override {
-    return api_.elapsed(&milliseconds, begin, end);
-  }
-
-  Error load(void*& module, const void* binary) override { return api_.load(&module, binary); }
-  Error unload(void* module) override { return api_.unload(module); }
-  Error function(void*& function, void* module, const char* name) override {
-    return api_.function(&function, module, name);
-  }
   // A block may use all of its 64 KiB without asking. No clusters on AMD.
   Error permit(void*, int, int cluster) override { return cluster > 1 ? kNotSupported : 0; }
   std::size_t parameter_bytes(void*) override { return 0; }
@@ -127,9 +102,6 @@ class Amd final : public Driver {
 
  private:
   static constexpr Error kNotSupported = 801;
-  Api api_;
-  int version_;  // major * 10^7 + minor * 10^5 + patch
-  int count_;
 };
 
 // The struct of properties changed its layout between 5, 6 and 7. All of them begin with the device's name, and
@@ -163,15 +135,13 @@ Result<DeviceFacts> Amd::facts(int index) {
   std::size_t bytes = 0;
   if (const Error e = api_.device_memory(&bytes, index); e != 0) return refused("hipDeviceTotalMem: " + text(e));
   facts.memory_bytes = static_cast<std::int64_t>(bytes);
-  const auto attribute = [&](int which) {
-    int value = 0;
-    return api_.device_attribute(&value, which, index) == 0 ? value : 0;
-  };
+  const auto attribute = [&](int which) { return CommonDriver::attribute(which, index); };
   facts.multiprocessors = attribute(kMultiprocessors);
   facts.l2_bytes = attribute(kL2Bytes);
   facts.shared_per_block = attribute(kSharedPerBlock);
   facts.warp = attribute(kWarpSize);
   facts.cooperative = attribute(kCooperativeLaunch) != 0 && api_.launch_cooperative != nullptr;
+  // major * 10^7 + minor * 10^5 + patch
   facts.driver_version = fmt::format("{}.{}", version_ / 10000000, version_ / 100000 % 100);
   if (facts.multiprocessors == 0) return refused("the HIP runtime tells nothing of this device");
   return facts;
@@ -220,7 +190,7 @@ Result<Driver*> open_amd() {
   };
   if (const Error e = api.init(0); e != 0) return refused("hipInit", e);
   int version = 0, count = 0;
-  if (const Error e = api.runtime_version(&version); e != 0) return refused("hipRuntimeGetVersion", e);
+  if (const Error e = api.version(&version); e != 0) return refused("hipRuntimeGetVersion", e);
   if (const Error e = api.device_count(&count); e != 0) return refused("hipGetDeviceCount", e);
   if (count == 0) return Status(Code::unavailable, fmt::format("the HIP runtime {} sees no device", library->name()));
   return static_cast<Driver*>(new Amd(api, version, count));

@@ -2,8 +2,7 @@
 #pragma once
 #include <cstddef>
 
-#include "machines/gpu/driver.h"
-#include "machines/gpu/library.h"
+#include "machines/gpu/common_driver.h"
 
 namespace tokitai::gpu::amd_runtime {
 
@@ -15,7 +14,6 @@ enum : int {  // hipDeviceAttribute_t
   kWarpSize = 87,
 };
 enum : int { kToDevice = 1, kToHost = 2, kOnDevice = 3 };  // hipMemcpyKind
-constexpr unsigned kNonBlockingStream = 1, kDisableTiming = 2, kPortable = 1;
 
 struct PointerAttributes {  // hipPointerAttribute_t
   int type;
@@ -25,41 +23,19 @@ struct PointerAttributes {  // hipPointerAttribute_t
   unsigned flags;
 };
 
-struct Api {
-  Error (*init)(unsigned);
-  Error (*runtime_version)(int*);
+struct Api : CommonApi {
   const char* (*error_string)(Error);
   const char* (*error_name)(Error);
-  Error (*device_count)(int*);
-  Error (*device_name)(char*, int, int);
-  Error (*device_memory)(std::size_t*, int);
-  Error (*device_attribute)(int*, int, int);
   Error (*properties)(void*, int);
   Error (*get_device)(int*);
   Error (*set_device)(int);
   Error (*allocate)(void**, std::size_t);
   Error (*free)(void*);
-  Error (*allocate_pinned)(void**, std::size_t, unsigned);
-  Error (*free_pinned)(void*);
-  Error (*memory)(std::size_t*, std::size_t*);
   Error (*place)(PointerAttributes*, const void*);
   Error (*range)(void**, std::size_t*, void*);
   Error (*last_error)();
   Error (*copy)(void*, const void*, std::size_t, int, void*);
   Error (*fill)(void*, int, std::size_t, void*);
-  Error (*create_stream)(void**, unsigned);
-  Error (*destroy_stream)(void*);
-  Error (*wait_stream)(void*);
-  Error (*create_event)(void**, unsigned);
-  Error (*destroy_event)(void*);
-  Error (*record)(void*, void*);
-  Error (*wait_event)(void*);
-  Error (*stream_wait)(void*, void*, unsigned);
-  Error (*elapsed)(float*, void*, void*);
-  Error (*load)(void**, const void*);
-  Error (*unload)(void*);
-  Error (*function)(void**, void*, const char*);
-  Error (*resident)(int*, void*, int, std::size_t);
   Error (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**);
   Error (*launch_cooperative)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
                               void**);
@@ -67,7 +43,7 @@ struct Api {
 
 inline void find_symbols(Library& library, Api& api) {
   library.require(api.init, "hipInit");
-  library.require(api.runtime_version, "hipRuntimeGetVersion");
+  library.require(api.version, "hipRuntimeGetVersion");
   library.require(api.error_string, "hipGetErrorString");
   library.require(api.error_name, "hipGetErrorName");
   library.require(api.device_count, "hipGetDeviceCount");

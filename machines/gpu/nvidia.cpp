@@ -1,7 +1,6 @@
 // NVIDIA's driver, libcuda.
 #include <fmt/format.h>
 
-#include "machines/gpu/driver.h"
 #include "machines/gpu/nvidia_api.h"
 
 namespace tokitai::gpu {
@@ -41,12 +40,11 @@ struct Configured {
   Configured& operator=(const Configured&) = delete;
 };
 
-class Nvidia final : public Driver {
+class Nvidia final : public CommonDriver<Api> {
  public:
-  Nvidia(const Api& api, int version, int count) : api_(api), version_(version), count_(count) {}
+  using CommonDriver::CommonDriver;
 
   std::string_view prefix() const override { return "cuda"; }
-  int count() const override { return count_; }
   Result<DeviceFacts> facts(int index) override;
 
   Error retain(int index, void*& context) override {
@@ -73,11 +71,6 @@ class Nvidia final : public Driver {
     return error;
   }
   Error free(void* memory) override { return api_.free(address(memory)); }
-  Error allocate_pinned(void*& memory, std::size_t bytes) override {
-    return api_.allocate_pinned(&memory, bytes, kPortable);
-  }
-  Error free_pinned(void* memory) override { return api_.free_pinned(memory); }
-  Error memory(std::size_t& free, std::size_t& total) override { return api_.memory(&free, &total); }
   Error place(const void* pointer, Place& place) override;
 
   Error copy_in(void* device, const void* host, std::size_t bytes, void* stream) override {
@@ -93,25 +86,6 @@ class Nvidia final : public Driver {
     return api_.fill(address(device), byte, bytes, stream);
   }
 
-  Error create_stream(void*& stream) override { return api_.create_stream(&stream, kNonBlockingStream); }
-  Error destroy_stream(void* stream) override { return api_.destroy_stream(stream); }
-  Error wait_stream(void* stream) override { return api_.wait_stream(stream); }
-  Error create_event(void*& event, bool timing) override {
-    return api_.create_event(&event, timing ? 0 : kDisableTiming);
-  }
-  Error destroy_event(void* event) override { return api_.destroy_event(event); }
-  Error record(void* event, void* stream) override { return api_.record(event, stream); }
-  Error wait_event(void* event) override { return api_.wait_event(event); }
-  Error stream_wait(void* stream, void* event) override { return api_.stream_wait(stream, event, 0); }
-  Error elapsed(float& milliseconds, void* begin, void* end) override {
-    return api_.elapsed(&milliseconds, begin, end);
-  }
-
-  Error load(void*& module, const void* binary) override { return api_.load(&module, binary); }
-  Error unload(void* module) override { return api_.unload(module); }
-  Error function(void*& function, void* module, const char* name) override {
-    return api_.function(&function, module, name);
-  }
   Error permit(void* function, int shared_bytes, int cluster) override;
   std::size_t parameter_bytes(void* function) override {
     std::size_t offset = 0, bytes = 0;
@@ -162,11 +136,6 @@ class Nvidia final : public Driver {
       default: return false;
     }
   }
-
- private:
-  Api api_;
-  int version_;
-  int count_;
 };
 
 Result<DeviceFacts> Nvidia::facts(int index) {
@@ -187,10 +156,7 @@ Result<DeviceFacts> Nvidia::facts(int index) {
   std::size_t bytes = 0;
   if (const Error e = api_.device_memory(&bytes, device); e != 0) return refused("cuDeviceTotalMem: " + text(e));
   facts.memory_bytes = static_cast<std::int64_t>(bytes);
-  const auto attribute = [&](int which) {  // what an older driver does not know is 0
-    int value = 0;
-    return api_.device_attribute(&value, which, device) == 0 ? value : 0;
-  };
+  const auto attribute = [&](int which) { return CommonDriver::attribute(which, device); };
   facts.capability = attribute(kCapabilityMajor) * 10 + attribute(kCapabilityMinor);
   facts.architecture = fmt::format("sm_{}", facts.capability);
   facts.multiprocessors = attribute(kMultiprocessors);
@@ -255,7 +221,7 @@ Result<Driver*> open_nvidia() {
     return Status(Code::unavailable, fmt::format("{} is a stub to link against, not NVIDIA's driver", library->name()));
   if (started != 0) return refused("cuInit", started);
   int version = 0, count = 0;
-  if (const Error e = api.driver_version(&version); e != 0) return refused("cuDriverGetVersion", e);
+  if (const Error e = api.version(&version); e != 0) return refused("cuDriverGetVersion", e);
   if (const Error e = api.device_count(&count); e != 0) return refused("cuDeviceGetCount", e);
   if (count == 0) return Status(Code::unavailable, fmt::format("the NVIDIA driver {} sees no device", library->name()));
   return static_cast<Driver*>(new Nvidia(api, version, count));

@@ -3,8 +3,7 @@
 #pragma once
 #include <cstddef>
 
-#include "machines/gpu/driver.h"
-#include "machines/gpu/library.h"
+#include "machines/gpu/common_driver.h"
 
 namespace tokitai::gpu::nvidia {
 
@@ -23,7 +22,6 @@ enum : int {  // CUdevice_attribute
 enum : int { kMaxDynamicShared = 8, kNonPortableCluster = 14 };  // CUfunction_attribute
 enum : int { kMemoryType = 2, kIsManaged = 8, kDeviceOrdinal = 9, kRangeStart = 11, kRangeSize = 12 };
 enum : unsigned { kTypeHost = 1, kTypeDevice = 2 };  // CUmemorytype
-constexpr unsigned kNonBlockingStream = 1, kDisableTiming = 2, kPortable = 1;
 constexpr int kPortableClusterMost = 8;
 
 // CUlaunchAttribute and CUlaunchConfig.
@@ -45,53 +43,31 @@ struct LaunchConfig {
 };
 static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
 
-struct Api {
-  Error (*init)(unsigned);
-  Error (*driver_version)(int*);
+struct Api : CommonApi {
   Error (*error_string)(Error, const char**);
   Error (*error_name)(Error, const char**);
-  Error (*device_count)(int*);
   Error (*device_get)(int*, int);
-  Error (*device_name)(char*, int, int);
-  Error (*device_memory)(std::size_t*, int);
-  Error (*device_attribute)(int*, int, int);
   Error (*retain)(void**, int);
   Error (*release)(int);
   Error (*get_current)(void**);
   Error (*set_current)(void*);
   Error (*allocate)(DevicePointer*, std::size_t);
   Error (*free)(DevicePointer);
-  Error (*allocate_pinned)(void**, std::size_t, unsigned);
-  Error (*free_pinned)(void*);
-  Error (*memory)(std::size_t*, std::size_t*);
   Error (*place)(unsigned, int*, void**, DevicePointer);
   Error (*copy_in)(DevicePointer, const void*, std::size_t, void*);
   Error (*copy_out)(void*, DevicePointer, std::size_t, void*);
   Error (*copy_on_device)(DevicePointer, DevicePointer, std::size_t, void*);
   Error (*fill)(DevicePointer, unsigned char, std::size_t, void*);
-  Error (*create_stream)(void**, unsigned);
-  Error (*destroy_stream)(void*);
-  Error (*wait_stream)(void*);
-  Error (*create_event)(void**, unsigned);
-  Error (*destroy_event)(void*);
-  Error (*record)(void*, void*);
-  Error (*wait_event)(void*);
-  Error (*stream_wait)(void*, void*, unsigned);
-  Error (*elapsed)(float*, void*, void*);
-  Error (*load)(void**, const void*);
-  Error (*unload)(void*);
-  Error (*function)(void**, void*, const char*);
   Error (*set_attribute)(void*, int, int);
   Error (*get_attribute)(int*, int, void*);
   Error (*parameter)(void*, std::size_t, std::size_t*, std::size_t*);
-  Error (*resident)(int*, void*, int, std::size_t);
   Error (*resident_clusters)(int*, void*, const LaunchConfig*);
   Error (*launch)(const LaunchConfig*, void*, void**, void**);
 };
 
 inline void find_symbols(Library& library, Api& api) {
   library.require(api.init, "cuInit");
-  library.require(api.driver_version, "cuDriverGetVersion");
+  library.require(api.version, "cuDriverGetVersion");
   library.require(api.error_string, "cuGetErrorString");
   library.require(api.error_name, "cuGetErrorName");
   library.require(api.device_count, "cuDeviceGetCount");
