@@ -12,11 +12,11 @@ namespace tokitai::bench {
 // One step of adamw.step in f16, medians in seconds. Every way's result has the same bits, or there is no figure.
 struct StepFigures {
   std::int64_t elements = 0;
-  double in_process = 0;
-  double in_process_apart = 0;  // in-process too, written to other memory than is read, as a worker does
-  double in_buffers = 0;        // worker:cpu, tensors in its shared memory
-  double own_memory = 0;        // worker:cpu, tensors in the caller's memory
-  double framed_text = 0;       // tokitai worker adamw --server; 0: not timed at this size
+  double in_process = 0;   // in large pages, where the system has any
+  double small_pages = 0;  // in-process, in memory as malloc gives it
+  double in_buffers = 0;   // worker:cpu, tensors in its shared memory
+  double own_memory = 0;   // worker:cpu, tensors in the caller's memory
+  double framed_text = 0;  // tokitai worker adamw --server; 0: not timed at this size
 };
 
 // softmax.forward of one row of 16.

@@ -13,14 +13,14 @@ namespace tokitai::cli {
 namespace {
 
 void print_tables(const bench::WorkerFigures& f) {
-  Table steps({"adamw.step, n", "in-process ms", "written apart", "worker ms", "ratio", "own memory ms", "ratio",
+  Table steps({"adamw.step, n", "in-process ms", "small pages", "worker ms", "ratio", "own memory ms", "ratio",
                "framed text ms", "ratio"});
   for (const bench::StepFigures& s : f.steps) {
     const auto ms = [](double seconds) { return seconds > 0 ? fmt::format("{:.2f}", seconds * 1e3) : "-"; };
     const auto ratio = [&](double seconds) {
       return seconds > 0 ? fmt::format("{:.2f}", seconds / s.in_process) : "-";
     };
-    steps.add({fmt::format("{}", s.elements), ms(s.in_process), ms(s.in_process_apart), ms(s.in_buffers),
+    steps.add({fmt::format("{}", s.elements), ms(s.in_process), ms(s.small_pages), ms(s.in_buffers),
                ratio(s.in_buffers), ms(s.own_memory), ratio(s.own_memory), ms(s.framed_text), ratio(s.framed_text)});
   }
   fmt::print("{}\n", steps.text());
@@ -45,7 +45,7 @@ Json to_json(const bench::WorkerFigures& f) {
   for (const bench::StepFigures& s : f.steps)
     document["adamw_step"].push_back({{"elements", s.elements},
                                       {"in_process_seconds", s.in_process},
-                                      {"in_process_apart_seconds", s.in_process_apart},
+                                      {"in_process_small_pages_seconds", s.small_pages},
                                       {"worker_seconds", s.in_buffers},
                                       {"own_memory_seconds", s.own_memory},
                                       {"framed_text_seconds", s.framed_text}});

@@ -2,6 +2,7 @@
 // contract's order, option values, and the binary32 scalars derived from them on the host.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -39,16 +40,15 @@ struct Call {
   const Contract* contract = nullptr;
   Operands operands{};
   std::vector<Operands> list{};  // for operators over a list of tensors; `operands` is then unused
-  // Where a list's tensors are written instead of where they are read: as many as in `list`, or none. Only for machines
-  // that store apart; contracts do not check it.
-  std::vector<Operands> into{};
+  // A journal of a call over a list, in memory that outlives the process, or none (patterns/journal.h). Only for
+  // machines that keep one; contracts do not check it.
+  std::byte* journal = nullptr;
   std::array<Option, kMaxOptions> options{};
   std::array<float, kMaxScalars> scalars{};
   std::array<Symbol, kMaxSymbols> symbols{};
   Type storage = Type::f16;
 
   const View& operand(int index) const { return operands[static_cast<std::size_t>(index)]; }
-  const Operands& written(std::size_t tensor) const { return into.empty() ? list[tensor] : into[tensor]; }
   const Option& option(int index) const { return options[static_cast<std::size_t>(index)]; }
   // Whether a flag of that name exists and is on.
   bool option_set(std::string_view name) const;

@@ -27,7 +27,7 @@ class Server:
 
     def ask(self, kind, body, wanted, descriptors=()):
         self.sequence += 1
-        message = HEADER.pack(0x57696B54, 1, kind, len(body), self.sequence) + body
+        message = HEADER.pack(0x57696B54, 2, kind, len(body), self.sequence) + body
         self.connection.sendall(message[socket.send_fds(self.connection, [message], descriptors):])
         _, _, kind, length, sequence = HEADER.unpack(self.connection.recv(HEADER.size, socket.MSG_WAITALL))
         body = self.connection.recv(length, socket.MSG_WAITALL)
@@ -40,7 +40,7 @@ def layernorm_forward(path, rows, cols, x, gamma, beta, eps=1e-5):
     """x, gamma and beta as bytes of f16; y (f16), mean and rstd (f32) as bytes."""
     tensors = [(F16, rows, cols, x), (F16, cols, 0, gamma), (F16, cols, 0, beta),
                (F16, rows, cols, None), (F32, rows, 0, None), (F32, rows, 0, None)]
-    body, places, end = struct.pack("<I", 0) + text("layernorm.forward") + struct.pack("<BfqI", 1, eps, 0, 1), [], 0
+    body, places, end = struct.pack("<Iq", 0, -1) + text("layernorm.forward") + struct.pack("<BfqI", 1, eps, 0, 1), [], 0
     for kind, size, cols_or_0, data in tensors:
         matrix, length = cols_or_0 > 0, size * max(cols_or_0, 1) * (2 if kind == F16 else 4)
         body += struct.pack("<BBqqqqq", 2 if matrix else 1, kind, size, max(cols_or_0, 1), max(cols_or_0, 1), end, end)

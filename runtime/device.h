@@ -70,8 +70,8 @@ class Machine {
   virtual AccessChecks access_checks() const { return {}; }
   // Kernels compiled at run time and loaded since the device was opened.
   virtual std::vector<KernelFacts> kernels() const { return {}; }
-  // Whether a call over a list may be written elsewhere than it is read (Call::into).
-  virtual bool stores_apart() const { return false; }
+  // Whether a call over a list may have a journal (Call::journal).
+  virtual bool keeps_journal() const { return false; }
 
   // Sizes and pointers have been checked for nonsense. See Device for the meaning of each.
   virtual Result<void*> allocate(std::int64_t bytes);
@@ -144,7 +144,7 @@ class Device {
   AccessChecks access_checks() const { return machine_->access_checks(); }
   // The kernels that were compiled at run time and have been loaded; none on the cpu device, which has its own.
   std::vector<KernelFacts> kernels() const { return machine_->kernels(); }
-  bool stores_apart() const { return machine_->stores_apart(); }
+  bool keeps_journal() const { return machine_->keeps_journal(); }
 
   // Memory that operators here reach without copying, aligned to 256 bytes, its contents undefined. A buffer may go
   // while work that uses it is queued: the memory is handed out again only to work queued later.

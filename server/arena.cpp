@@ -86,7 +86,10 @@ Result<std::int64_t> Arena::reserve(std::int64_t bytes) {
   const std::int64_t alignment = bytes >= kLargePage ? kLargePage : kPage;
   for (auto one = free_.begin(); one != free_.end(); ++one) {
     const auto [begin, size] = *one;
-    const std::int64_t offset = (begin + alignment - 1) / alignment * alignment;
+    std::int64_t offset = (begin + alignment - 1) / alignment * alignment;
+    // Tensors that lie one behind the other have distances of powers of two, and a step over them meets the same banks
+    // of memory at the same time: 31 ms for 67M elements. With a large page between them it takes 25.
+    if (alignment == kLargePage && offset == begin && begin > 0 && size - bytes >= kLargePage) offset += kLargePage;
     if (size - (offset - begin) < bytes) continue;
     int error = EINTR;
     while (error == EINTR) error = ::fallocate(file_.get(), 0, offset, bytes) == 0 ? 0 : errno;

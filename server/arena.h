@@ -46,8 +46,8 @@ class Arena {
   // What lies at an offset, wherever else it is mapped.
   std::byte* at(std::int64_t offset) const { return whole_.data() + offset; }
 
-  // An offset, a multiple of the page, and of the large page where that many are asked for; `bytes` is a multiple of
-  // the page and at least one.
+  // An offset, a multiple of the page, and of the large page where that many are asked for: then it is not right behind
+  // another piece, where there is room. `bytes` is a multiple of the page and at least one.
   Result<std::int64_t> reserve(std::int64_t bytes);
   void release(std::int64_t offset, std::int64_t bytes);
   // Has what lies there moved into large pages where the system can: that takes longer than handing it out, and a step

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "patterns/journal.h"
 #include "server/bytes.h"
 
 namespace tokitai::server {
@@ -32,6 +33,18 @@ void put(Writer& w, const View& view, const Place& place) {
 
 bool inside(std::int64_t offset, std::int64_t extent, std::int64_t shared_bytes) {
   return offset >= 0 && extent >= 0 && extent <= shared_bytes && offset <= shared_bytes - extent;
+}
+
+// Such a call is updated in place, and taken on in place.
+bool may_keep_journal(const PlacedCall& placed, std::int64_t shared_bytes) {
+  for (const Places& set : placed.places)
+    for (const Place& place : set)
+      if (place.read != place.write) return false;
+  std::int64_t elements = 0;
+  for (const Operands& set : placed.call.list)
+    if (__builtin_add_overflow(elements, set[0].elements(), &elements)) return false;
+  return Journal::suits(*placed.call.contract) && placed.journal % Journal::kLine == 0 &&
+         inside(placed.journal, Journal::bytes(elements), shared_bytes);
 }
 
 // False: not an operand, or not one inside the shared memory.
@@ -122,6 +135,7 @@ std::string encode(const Welcome& welcome) {
   put(w, welcome.status);
   w.put(welcome.threads);
   w.put_text(std::string_view(welcome.description).substr(0, kMostText));
+  w.put(static_cast<std::uint8_t>(welcome.keeps_journal ? 1 : 0));
   return w.take();
 }
 Result<Welcome> decode_welcome(std::string_view body) {
@@ -130,13 +144,17 @@ Result<Welcome> decode_welcome(std::string_view body) {
   welcome.status = get_status(r);
   welcome.threads = r.get<std::int32_t>();
   welcome.description = r.get_text(kMostText);
-  if (!r.complete()) return nonsense("not a welcome");
+  const auto keeps_journal = r.get<std::uint8_t>();
+  welcome.keeps_journal = keeps_journal == 1;
+  if (!r.complete() || keeps_journal > 1) return nonsense("not a welcome");
   return welcome;
 }
 
-std::string encode(const Call& call, const std::vector<Places>& places) {
+std::string encode(const PlacedCall& placed) {
+  const Call& call = placed.call;
   Writer w;
   w.put(std::uint32_t{0});
+  w.put(placed.journal);
   w.put_text(call.contract->name);
   for (std::size_t i = 0; i < call.contract->options.size(); ++i) {
     w.put(static_cast<std::uint8_t>(call.options[i].set ? 1 : 0));
@@ -145,9 +163,9 @@ std::string encode(const Call& call, const std::vector<Places>& places) {
   }
   const bool list = call.contract->list;
   w.put(static_cast<std::uint32_t>(list ? call.list.size() : 1));
-  for (std::size_t t = 0; t < places.size(); ++t)
+  for (std::size_t t = 0; t < placed.places.size(); ++t)
     for (std::size_t i = 0; i < call.contract->operands.size(); ++i)
-      put(w, (list ? call.list[t] : call.operands)[i], places[t][i]);
+      put(w, (list ? call.list[t] : call.operands)[i], placed.places[t][i]);
   return w.take();
 }
 Result<std::uint32_t> memory_of_call(std::string_view body) {
@@ -161,6 +179,7 @@ Result<PlacedCall> decode_call(std::string_view body, std::int64_t shared_bytes)
   Reader r(body);
   PlacedCall placed;
   static_cast<void>(r.get<std::uint32_t>());  // memory_of_call reads it
+  placed.journal = r.get<std::int64_t>();
   const std::string_view name = r.get_text(kMostText);
   if (r.failed()) return nonsense("a call without an operator's name");
   placed.call.contract = find_contract(name);
@@ -183,6 +202,8 @@ Result<PlacedCall> decode_call(std::string_view body, std::int64_t shared_bytes)
         return nonsense(fmt::format("{}: {} of set {} is cut short, no operand, or outside of the shared memory", name,
                                     contract.operands[i].name, t));
   if (!r.complete()) return nonsense(fmt::format("{}: {} bytes behind the last operand", name, r.left()));
+  if (placed.journal != kNoJournal && !may_keep_journal(placed, shared_bytes))
+    return nonsense(fmt::format("{}: a journal where it has none, or outside of the shared memory", name));
   return placed;
 }
 

@@ -13,7 +13,7 @@
 namespace tokitai::server {
 
 inline constexpr std::uint32_t kMagic = 0x57696b54;  // "TkiW"
-inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::uint16_t kVersion = 2;
 inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::uint32_t kMostBody = 64u << 20;
 inline constexpr std::size_t kMostText = 1u << 16;
@@ -55,6 +55,7 @@ struct Welcome {
   Status status;
   std::int32_t threads = 0;
   std::string description;
+  bool keeps_journal = false;
 };
 std::string encode(const Welcome& welcome);
 Result<Welcome> decode_welcome(std::string_view body);
@@ -65,19 +66,21 @@ struct Place {
 };
 using Places = std::array<Place, kMaxOperands>;
 
-// A call in the caller's own memory (number 0), and for each of its operand sets the places; views' pointers are not
-// sent.
-std::string encode(const Call& call, const std::vector<Places>& places);
+// A call in the caller's own memory (number 0), for each of its operand sets the places, and where its journal lies;
+// pointers are not sent.
+inline constexpr std::int64_t kNoJournal = -1;
 struct PlacedCall {
   Call call;
   std::vector<Places> places;
+  std::int64_t journal = kNoJournal;
 };
+std::string encode(const PlacedCall& placed);
 // A call's body begins with the number of the memory its places are in. A caller has one, number 0; a server numbers
 // those of its clients for its workers.
 inline constexpr std::size_t kMemoryBytes = sizeof(std::uint32_t);
 Result<std::uint32_t> memory_of_call(std::string_view body);
 void set_memory_of_call(std::string& body, std::uint32_t memory);
-// Every place, over the whole of its operand, lies inside the shared memory.
+// Every place, over the whole of its operand, lies inside the shared memory, and so does the journal.
 Result<PlacedCall> decode_call(std::string_view body, std::int64_t shared_bytes);
 
 struct Reply {

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "patterns/journal.h"
+
 namespace tokitai::server {
 namespace {
 
@@ -38,15 +40,18 @@ void Staging::trim() {
 Status PlacedOperands::place_one(const OperandSpec& spec, View& view, Place& place) {
   if (view.elements() == 0) return {};
   const std::int64_t extent = extent_of(view);
-  const bool read = reads(call_, spec);
+  const bool read = reads(placed_.call, spec);
   if (Buffers::Buffer* buffer = buffers_.find(view.data, extent)) {
     const auto offset = static_cast<const std::byte*>(view.data) - buffer->address;
     const std::int64_t front = buffer->half[static_cast<std::size_t>(buffer->front)] + offset;
     place = {front, front};
-    if (writes(spec))
+    const bool in_place = writes(spec) && journal_ != nullptr;
+    const bool apart = writes(spec) && !in_place;
+    if (apart)
       if (Status s = buffers_.prepare(*buffer); !s.ok()) return s;
     buffers_.use(*buffer);
-    if (!writes(spec)) return {};
+    in_place_ = in_place_ || in_place;
+    if (!apart) return {};
     place.write = buffer->half[static_cast<std::size_t>(1 - buffer->front)] + offset;
     if (!read) place.read = place.write;
     written_[buffer].push_back(rows_of(view, offset));
@@ -60,12 +65,14 @@ Status PlacedOperands::place_one(const OperandSpec& spec, View& view, Place& pla
 }
 
 Status PlacedOperands::place(const Call& call) {
-  call_ = call;
+  placed_.call = call;
+  if (!Journal::suits(*call.contract)) journal_ = nullptr;
   const std::vector<OperandSpec>& specs = call.contract->operands;
-  places_.resize(call.contract->list ? call.list.size() : 1);
-  for (std::size_t t = 0; t < places_.size(); ++t)
+  placed_.places.resize(call.contract->list ? call.list.size() : 1);
+  for (std::size_t t = 0; t < placed_.places.size(); ++t)
     for (std::size_t i = 0; i < specs.size(); ++i)
-      if (Status s = place_one(specs[i], (call.contract->list ? call_.list[t] : call_.operands)[i], places_[t][i]);
+      if (Status s = place_one(specs[i], (call.contract->list ? placed_.call.list[t] : placed_.call.operands)[i],
+                               placed_.places[t][i]);
           !s.ok())
         return s;
   if (Status s = staging_.hold(staged_bytes_); !s.ok()) return s;
@@ -73,10 +80,20 @@ Status PlacedOperands::place(const Call& call) {
     copies_[i].offset += staging_.offset();
     *staged_[i] = {copies_[i].offset, copies_[i].offset};
   }
+  return in_place_ ? open_journal() : Status();
+}
+
+Status PlacedOperands::open_journal() {
+  if (Status s = journal_->memory.hold(Journal::bytes(list_elements(placed_.call))); !s.ok()) return s;
+  placed_.journal = journal_->memory.offset();
+  Journal(arena_.at(placed_.journal)).open(++journal_->calls);
   return {};
 }
 
+bool PlacedOperands::begun() const { return in_place_ && Journal(arena_.at(placed_.journal)).begun(); }
+
 void PlacedOperands::bring() {
+  if (begun()) return;
   for (const Copy& copy : copies_) {
     if (!copy.read) continue;
     copy_rows(copy.own, arena_.at(copy.offset), true);

@@ -1,5 +1,8 @@
 // The operands of one call in the shared memory: those in a buffer of this device are read and written there, the
 // caller's own are staged: copied in, and what was written is copied out again, rows only.
+//
+// A buffer is written in its back half and flipped. Where the worker's device keeps a journal, a call over a list is
+// updated in place instead.
 #pragma once
 #include <map>
 #include <vector>
@@ -28,21 +31,31 @@ class Staging {
   std::int64_t offset_ = 0, bytes_ = 0;
 };
 
+// Room for the journal of one call after the other.
+struct JournalRoom {
+  explicit JournalRoom(Arena& arena) : memory(arena) {}
+  Staging memory;
+  std::uint64_t calls = 0;  // that it has been used for
+};
+
 class PlacedOperands {
  public:
-  PlacedOperands(Arena& arena, Buffers& buffers, Staging& staging)
-      : arena_(arena), buffers_(buffers), staging_(staging) {}
+  // Without room for a journal, none is kept.
+  PlacedOperands(Arena& arena, Buffers& buffers, Staging& staging, JournalRoom* journal)
+      : arena_(arena), buffers_(buffers), staging_(staging), journal_(journal) {}
 
   // Finds or makes a place for every operand. Nothing the caller can see is changed.
   Status place(const Call& call);
-  // Copies in what is staged. Before every attempt: a worker that died may have written over it.
+  // Copies in what is staged. Before every attempt: a worker that died may have written over it. Where it has begun to
+  // update in place, what is staged is as far as the rest.
   void bring();
+  // Whether the caller may see a part of the call done: then it has to be finished.
+  bool begun() const;
   // The caller's tensors become what the worker wrote.
   void commit();
 
   // The call as it is sent: staged matrices have no gaps between rows.
-  const Call& call() const { return call_; }
-  const std::vector<Places>& places() const { return places_; }
+  const PlacedCall& placed() const { return placed_; }
   std::int64_t bytes_copied() const { return bytes_copied_; }
 
  private:
@@ -52,15 +65,17 @@ class PlacedOperands {
     std::int64_t offset;
   };
   Status place_one(const OperandSpec& spec, View& view, Place& place);
+  Status open_journal();
 
   Arena& arena_;
   Buffers& buffers_;
   Staging& staging_;
-  Call call_;
-  std::vector<Places> places_;
+  JournalRoom* journal_;
+  PlacedCall placed_;
   std::vector<Copy> copies_;
   std::vector<Place*> staged_;  // as many as copies_
   std::map<Buffers::Buffer*, std::vector<Buffers::Rows>> written_;
+  bool in_place_ = false;
   std::int64_t staged_bytes_ = 0, bytes_copied_ = 0;
 };
 

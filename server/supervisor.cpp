@@ -30,6 +30,11 @@ Status Supervisor::start() {
   return {};
 }
 
+Status Supervisor::dismiss() {
+  if (stuck_.ok() && running()) static_cast<void>(lost({}));
+  return stuck_;
+}
+
 void Supervisor::tell(Kind kind, const std::string& body, Clock::time_point deadline) {
   if (!running()) return;
   if (auto told = exchange(kind, Kind::done, body, deadline, decode_told); !told.ok())

@@ -47,6 +47,8 @@ class Supervisor {
     }
     return Status(Code::unavailable, failures + "; nothing was changed");
   }
+  // Ends whoever works: after a good status nothing writes the shared memory any more.
+  Status dismiss();
   // Something that is done and has no other answer; whoever fails is ended.
   void tell(Kind kind, const std::string& body, Clock::time_point deadline);
   // One question and its answer. `invalid`: the question is too long to be sent; else it has to be replaced.

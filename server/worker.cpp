@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <map>
 #include <optional>
 
 #include "server/arena.h"
+#include "server/placed_call.h"
 
 namespace tokitai::server {
 namespace {
@@ -33,16 +33,16 @@ class Worker {
   void detach(std::uint32_t memory) { memories_.erase(memory); }
 
   Reply run(std::string_view body) {
-    auto placed = placed_call(body);
-    if (!placed.ok()) return {placed.status(), {}};
+    auto call = call_of(body);
+    if (!call.ok()) return {call.status(), {}};
     Reply reply;
-    reply.status = device_->run(placed->call, &reply.outcome);
+    reply.status = device_->run(call.value(), &reply.outcome);
     return reply;
   }
   BytesNeeded workspace(std::string_view body) {
-    auto placed = placed_call(body);
-    if (!placed.ok()) return {placed.status(), 0};
-    auto bytes = device_->workspace(placed->call);
+    auto call = call_of(body);
+    if (!call.ok()) return {call.status(), 0};
+    auto bytes = device_->workspace(call.value());
     return bytes.ok() ? BytesNeeded{{}, bytes.value()} : BytesNeeded{bytes.status(), 0};
   }
 
@@ -52,36 +52,16 @@ class Worker {
     Mapping mapping;
   };
 
-  Result<PlacedCall> placed_call(std::string_view body) {
+  Result<Call> call_of(std::string_view body) {
     auto number = memory_of_call(body);
     if (!number.ok()) return number.status();
     const auto memory = memories_.find(number.value());
     if (memory == memories_.end())
       return Status::invalid(fmt::format("a call in memory {}, which was not attached", number.value()));
-    auto placed = decode_call(body, memory->second.mapping.size());
-    if (placed.ok()) point(placed.value(), memory->second.mapping.data());
-    return placed;
-  }
-
-  // Gives the views their pointers. What is read in one place and written in another is stored apart where the machine
-  // can, and else copied to where it is written first.
-  void point(PlacedCall& placed, std::byte* shared) {
-    Call& call = placed.call;
-    const bool list = call.contract->list;
-    if (list && device_->stores_apart()) call.into = call.list;
-    for (std::size_t t = 0; t < placed.places.size(); ++t)
-      for (std::size_t i = 0; i < call.contract->operands.size(); ++i) {
-        const Place& place = placed.places[t][i];
-        View& view = list ? call.list[t][i] : call.operands[i];
-        if (!call.into.empty()) {
-          view.data = shared + place.read;
-          call.into[t][i].data = shared + place.write;
-          continue;
-        }
-        view.data = shared + place.write;
-        if (view.present() && place.read != place.write)
-          std::memmove(view.data, shared + place.read, static_cast<std::size_t>(extent_of(view)));
-      }
+    auto call = call_over(body, memory->second.mapping.data(), memory->second.mapping.size());
+    if (call.ok() && call->journal != nullptr && !device_->keeps_journal())
+      return Status(Code::unavailable, fmt::format("the device {} keeps no journal", device_->name()));
+    return call;
   }
 
   std::map<std::uint32_t, Memory> memories_;
@@ -106,6 +86,7 @@ int serve(Channel channel) {
   if (welcome.status.ok()) {
     welcome.threads = worker.device().threads();
     welcome.description = worker.device().description();
+    welcome.keeps_journal = worker.device().keeps_journal();
   }
   if (!channel.send(Kind::welcome, first->header.sequence, encode(welcome), kNoDeadline).ok()) return 0;
   if (!welcome.status.ok()) return 0;

@@ -107,7 +107,7 @@ TK_FN Lanes load(const float* p) { return hn::LoadU(FloatTag(), p); }
 TK_FN void store(float* p, Lanes x) { hn::StoreU(x.v, FloatTag(), p); }
 
 // Storage: how a register of values is read from and written to memory of type S. `narrow` rounds once and
-// makes every NaN canonical.
+// makes every NaN canonical; `copy` changes no bit.
 template <Type S> struct Memory;
 
 template <> struct Memory<Type::f32> {
@@ -116,6 +116,7 @@ template <> struct Memory<Type::f32> {
   static TK_FN Lanes widen(const Element* p) { return load(p); }
   static TK_FN Packed narrow(Lanes x) { return canonical(x); }
   static TK_FN void write(Element* p, Packed x) { store(p, x); }
+  static TK_FN void copy(Element* to, const Element* from) { store(to, load(from)); }
   static TK_FN void stream(Element* p, Packed x) { hn::Stream(x.v, FloatTag(), p); }
 };
 
@@ -133,6 +134,7 @@ template <> struct Memory<Type::bf16> {
     return hn::DemoteTo(HalfTag(), hn::BitCast(hn::RebindToSigned<FloatTag>(), chosen));
   }
   static TK_FN void write(Element* p, Packed x) { hn::StoreU(x, HalfTag(), p); }
+  static TK_FN void copy(Element* to, const Element* from) { hn::StoreU(hn::LoadU(HalfTag(), from), HalfTag(), to); }
   static TK_FN void stream(Element* p, Packed x) { hn::Stream(x, HalfTag(), p); }
 };
 
@@ -162,6 +164,7 @@ template <> struct Memory<Type::f16> {
   }
 #endif
   static TK_FN void write(Element* p, Packed x) { hn::StoreU(x, HalfTag(), p); }
+  static TK_FN void copy(Element* to, const Element* from) { hn::StoreU(hn::LoadU(HalfTag(), from), HalfTag(), to); }
   static TK_FN void stream(Element* p, Packed x) { hn::Stream(x, HalfTag(), p); }
 };
 

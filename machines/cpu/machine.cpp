@@ -80,7 +80,7 @@ class CpuMachine : public Machine {
     const auto held = pool_.acquire();
     return status_of(call, kernel(call, pool_), outcome);
   }
-  bool stores_apart() const override { return true; }
+  bool keeps_journal() const override { return true; }
   int threads() const override { return pool_.threads(); }
   std::int64_t scratch_bytes() const override { return pool_.scratch_bytes(); }
   std::string description() const override {

@@ -1,6 +1,7 @@
 // The each pattern as a plain loop over a list of tensors, one element at a time.
 #pragma once
 #include "machines/reference/memory.h"
+#include "patterns/journal.h"
 #include "patterns/names.h"
 #include "runtime/kernel_table.h"
 
@@ -9,29 +10,38 @@ namespace tokitai::reference {
 template <class D> struct EachMachine : D::Names {
   const Call& call;
   const Operands& tensor;
-  const Operands& into;
   std::int64_t i = 0;
 
-  EachMachine(const Call& c, std::size_t t) : call(c), tensor(c.list[t]), into(c.written(t)) {}
+  EachMachine(const Call& c, const Operands& t) : call(c), tensor(t) {}
   template <int I> float value(Scalar<I>) const { return call.scalars[I]; }
   template <int I> std::int64_t value(IntegerOption<I>) const { return call.option(I).i; }
   template <class O> bool has(O) const { return tensor[O::index].present(); }
   template <class O> float load(O) const { return read(tensor[O::index], i); }
-  template <class O> void store(O, float v) const { write(into[O::index], i, 0, v); }
+  template <class O> void store(O, float v) const { write(tensor[O::index], i, 0, v); }
 };
 
 template <class D> Answer run_each(const Call& call) {
+  const Journal journal(call.journal);
+  const bool resumed = call.journal != nullptr && journal.begun();
   if constexpr (requires(EachMachine<D>& m) { D::valid(m); })
-    for (std::size_t t = 0; t < call.list.size(); ++t) {
-      EachMachine<D> m(call, t);
+    for (std::size_t t = 0; t < call.list.size() && !resumed; ++t) {
+      EachMachine<D> m(call, call.list[t]);
       if (!D::checked(m)) break;
       for (m.i = 0; m.i < call.list[t][0].elements(); ++m.i)
         if (!D::valid(m)) return {Answer::skipped, m.i, static_cast<std::int64_t>(t)};
     }
-  for (std::size_t t = 0; t < call.list.size(); ++t) {
-    EachMachine<D> m(call, t);
-    for (m.i = 0; m.i < call.list[t][0].elements(); ++m.i) D::element(m);
+  const auto update = [&](const Operands& tensor, std::int64_t begin, std::int64_t end) {
+    EachMachine<D> m(call, tensor);
+    for (m.i = begin; m.i < end; ++m.i) D::element(m);
+  };
+  if (call.journal == nullptr) {
+    for (const Operands& tensor : call.list) update(tensor, 0, tensor[0].elements());
+    return {};
   }
+  if (resumed) journal.put_back(call);
+  journal.begin();
+  const std::int64_t units = list_units(list_elements(call));
+  for (std::int64_t unit = 0; unit < units; ++unit) journal.work(call, unit, update);
   return {};
 }
 

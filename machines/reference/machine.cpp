@@ -25,7 +25,7 @@ class ReferenceMachine : public Machine {
     const Kernel kernel = find_kernel<Kernel>(tables_, call);
     return kernel == nullptr ? no_kernel(call, "reference") : status_of(call, kernel(call), outcome);
   }
-  bool stores_apart() const override { return true; }
+  bool keeps_journal() const override { return true; }
   std::string description() const override { return "plain scalar loops, one thread: defines the bits"; }
 
  private:

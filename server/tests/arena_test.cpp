@@ -59,6 +59,15 @@ TEST(Arena, LargePiecesLieOnLargePages) {
   EXPECT_EQ(arena->reserve(16 * kLargePage).value(), 0);
 }
 
+TEST(Arena, LargePiecesLieApartWhereThereIsRoom) {
+  auto arena = Arena::make(16 * kLargePage).value();
+  EXPECT_EQ(arena->reserve(4 * kLargePage).value(), 0);
+  EXPECT_EQ(arena->reserve(4 * kLargePage).value(), 5 * kLargePage);
+  EXPECT_EQ(arena->reserve(7 * kLargePage).value(), 9 * kLargePage);  // there is no more room
+  EXPECT_EQ(arena->reserve(kLargePage).value(), 4 * kLargePage);
+  EXPECT_FALSE(arena->reserve(kPage).ok());
+}
+
 TEST(Arena, ItsSizeIsSealed) {
   auto arena = Arena::make(4 * kPage).value();
   EXPECT_NE(ftruncate(arena->descriptor(), 0), 0);

@@ -61,13 +61,13 @@ TEST_F(BadClients, WhatIsNoMessageIsToldSo) {
   const std::string hello = encode(Hello{"", {}, kShared});
   const auto header = [](Kind kind, std::uint32_t length) { return bytes_of(Header{kind, length, 1}); };
   std::string next_version = header(Kind::hello, 0);
-  next_version[4] = 2;
+  next_version[4] = kVersion + 1;
   const struct {
     std::string bytes;
     const char* words;
   } cases[] = {{std::string(64, '\xa7'), "it begins with"},
                {"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "it begins with"},
-               {next_version, "version 2; this is version 1"},
+               {next_version, "version 3; this is version 2"},
                {bytes_of(Header{static_cast<Kind>(99), 0, 1}), "kind 99; there are 1 to 12"},
                {header(Kind::hello, 0xffffffff), "a body of 4294967295 bytes"},
                {header(Kind::hello, 1 << 20), "a message of 1048576 bytes; the most here is 65536"},
@@ -126,7 +126,7 @@ TEST_F(BadClients, CallsThatLieAreAnsweredAndTheWorkerStays) {
   unknown.put_text("softmax.sideways");
   std::vector<float> none(1);
   Call call = bind(SoftmaxForward{.x = matrix(none.data(), 4, 16), .y = matrix(none.data(), 4, 16)});
-  const auto with = [&](Place x, Place y) { return encode(call, {Places{x, y}}); };
+  const auto with = [&](Place x, Place y) { return encode(PlacedCall{call, {Places{x, y}}}); };
   const std::string cases[] = {std::string(4, '\0'),   unknown.bytes(),      with({kShared, 0}, {0, 0}),
                                with({0, 0}, {-4, -4}), with({0, 0}, {2, 2}), with({0, 0}, {0, 0}) + "x",
                                with({0, 0}, {0, 0})};  // the last: outputs over inputs, which the contract refuses

@@ -7,6 +7,7 @@
 
 #include "server/arena.h"
 #include "server/channel.h"
+#include "server/placed_call.h"
 
 using namespace tokitai;
 using namespace tokitai::server;
@@ -28,7 +29,8 @@ int main() {
   if (mode == "refuses to start") return 5;
   auto hello = decode_hello(first->body);
   auto shared = Mapping::make(memory.at(0).get(), hello->shared_bytes);
-  if (!channel.send(Kind::welcome, first->header.sequence, encode(Welcome{{}, 1, "bad"}), kNoDeadline).ok()) return 0;
+  if (!channel.send(Kind::welcome, first->header.sequence, encode(Welcome{{}, 1, "bad", true}), kNoDeadline).ok())
+    return 0;
   for (;;) {
     auto message = channel.receive(kNoDeadline);
     if (!message.ok()) return 0;
@@ -44,7 +46,14 @@ int main() {
     if (mode == "huge length") header.length = 0xffffffffu;
     if (mode == "short body") header.length -= 1;
     auto bytes = encode(header);
-    if (mode == "next version") bytes[4] = 2;
+    if (mode == "next version") bytes[4] = kVersion + 1;
+    if (mode == "leaves half way") {  // what it has done, it has done right
+      auto call = call_over(message->body, shared->data(), hello->shared_bytes);
+      call->list.resize(1);
+      Outcome outcome;
+      if (!open("reference")->run(call.value(), &outcome).ok()) std::abort();
+      return 7;
+    }
     if (mode == "writes over inputs") {  // what a worker must never do
       auto placed = decode_call(message->body, hello->shared_bytes);
       std::memset(shared->data() + placed->places[0][0].read, 0xee, 64);

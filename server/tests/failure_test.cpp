@@ -23,7 +23,12 @@ Result<Device> open_with(const char* program, const char* mode, const DeviceOpti
 }
 Device good(const DeviceOptions& options = {.threads = 2}) { return open_with(TK_WORKER, "", options).value(); }
 
-class KilledAtRandomMoments : public ::testing::TestWithParam<bool> {};
+enum class Tensors { in_own_memory, in_buffers, in_both };
+constexpr const char* name_of(Tensors tensors) {
+  constexpr const char* kNames[] = {"InOwnMemory", "InBuffers", "InBoth"};
+  return kNames[static_cast<int>(tensors)];
+}
+class KilledAtRandomMoments : public ::testing::TestWithParam<Tensors> {};
 
 // TOKITAI_SOAK has it take 10,000 steps and 500 kills.
 TEST_P(KilledAtRandomMoments, StepsEndInTheBitsOfAnUndisturbedRun) {
@@ -34,8 +39,8 @@ TEST_P(KilledAtRandomMoments, StepsEndInTheBitsOfAnUndisturbedRun) {
   std::string found;
   {
     Device device = good();
-    Model model(GetParam() ? &device : nullptr);
-    const Killer killer(GetParam() ? 11 : 12, least_kills, soak ? 40000 : 20000);
+    Model model(GetParam() == Tensors::in_own_memory ? nullptr : &device, GetParam() == Tensors::in_both);
+    const Killer killer(11 + static_cast<unsigned>(GetParam()), least_kills, soak ? 40000 : 20000);
     while (killer.kills() < least_kills || steps < least_steps) {
       const std::string earlier = model.bytes();
       const Status status = model.step(device, steps + 1);
@@ -43,7 +48,7 @@ TEST_P(KilledAtRandomMoments, StepsEndInTheBitsOfAnUndisturbedRun) {
         ++steps;
         continue;
       }
-      ++refused;  // killed twice in one call: it says so and nothing has changed
+      ++refused;  // killed twice before anything was written: it says so and nothing has changed
       ASSERT_EQ(status.code(), Code::unavailable) << status.message();
       ASSERT_EQ(model.bytes(), earlier);
     }
@@ -60,10 +65,27 @@ TEST_P(KilledAtRandomMoments, StepsEndInTheBitsOfAnUndisturbedRun) {
   RecordProperty("kills", kills);
   RecordProperty("refused", refused);
 }
-INSTANTIATE_TEST_SUITE_P(Worker, KilledAtRandomMoments, ::testing::Bool(),
-                         [](const auto& p) { return p.param ? "InBuffers" : "InOwnMemory"; });
+INSTANTIATE_TEST_SUITE_P(Worker, KilledAtRandomMoments,
+                         ::testing::Values(Tensors::in_own_memory, Tensors::in_buffers, Tensors::in_both),
+                         [](const auto& p) { return std::string(name_of(p.param)); });
 
-// The comparison above must be able to fail: a worker that writes what the caller sees is caught by it.
+// Two workers each do a part of the step and are gone: the caller does the rest.
+TEST(Worker, AStepThatTwoWorkersLeftHalfWayIsFinishedByTheCaller) {
+  const Held before = Held::now();
+  for (const bool own_parameters : {false, true}) {
+    Device device = open_with(TK_BAD_WORKER, "leaves half way").value(), inner = open("cpu").value();
+    Model model(&device, own_parameters), expected(nullptr);
+    for (int t = 1; t < 4; ++t) {
+      const Status status = model.step(device, t);
+      ASSERT_TRUE(status.ok()) << status.message();
+      ASSERT_TRUE(expected.step(inner, t).ok());
+      ASSERT_EQ(model.bytes(), expected.bytes()) << t;
+    }
+  }
+  EXPECT_EQ(Held::now(), before);
+}
+
+// The comparison above must be able to fail: a worker that writes what its journal does not say is caught by it.
 TEST(Worker, OneThatWritesOverItsInputsIsSeen) {
   Device device = open_with(TK_BAD_WORKER, "writes over inputs").value();
   Model model(&device);
@@ -83,7 +105,7 @@ TEST(Worker, OneThatMisbehavesIsReplacedOnceAndThenTold) {
                {"crashes", "was ended by signal 6"},
                {"huge length", "a body of 4294967295 bytes"},
                {"short body", "not an answer"},
-               {"next version", "version 2; this is version 1"},
+               {"next version", "version 3; this is version 2"},
                {"half a header", "the connection ended"}};
   const Held before = Held::now();
   for (const auto& one : cases) {

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "patterns/journal.h"
 #include "server/bytes.h"
 #include "testing/instance.h"
 
@@ -24,19 +25,16 @@ PlacedCall example(std::string_view line) {
     for (Place& place : set) place = {offset += 4096, offset += 4096};
   return placed;
 }
-std::string example_body(std::string_view line) {
-  const PlacedCall placed = example(line);
-  return encode(placed.call, placed.places);
-}
+std::string example_body(std::string_view line) { return encode(example(line)); }
 
 TEST(Message, ACallComesOutAsItWentIn) {
   for (const char* line : {"adamw.step n=5+0+300 master=yes t=3 lr=0.25", "layernorm.forward rows=3 cols=7 pad=2",
                            "embedding.backward queries=4 dim=3 vocab=9 padding_index=2"}) {
     const PlacedCall placed = example(line);
-    auto found = decode_call(encode(placed.call, placed.places), kShared);
+    auto found = decode_call(encode(placed), kShared);
     ASSERT_TRUE(found.ok()) << found.status().message();
     EXPECT_EQ(found->call.contract, placed.call.contract);
-    EXPECT_EQ(encode(found->call, found->places), encode(placed.call, placed.places));
+    EXPECT_EQ(encode(found.value()), encode(placed));
     ASSERT_EQ(found->call.list.size(), placed.call.list.size());
     for (std::size_t i = 0; i < placed.call.contract->options.size(); ++i) {
       EXPECT_EQ(found->call.options[i].set, placed.call.options[i].set);
@@ -87,7 +85,7 @@ TEST(Message, EveryTruncationAndOneByteMoreIsRefused) {
   const std::string bodies[] = {example_body("adamw.step n=5+9 t=1"),
                                 encode(Reply{{Code::invalid, "no"}, {}}),
                                 encode(Hello{"cpu", {}, kShared}),
-                                encode(Welcome{{}, 1, "cpu"}),
+                                encode(Welcome{{}, 1, "cpu", true}),
                                 encode(BytesNeeded{{}, 1}),
                                 encode(Attach{3, 4096}),
                                 encode_detach(3),
@@ -127,7 +125,7 @@ TEST(Message, HeadersAreCheckedFieldByField) {
   EXPECT_EQ(header->length, 12u);
   EXPECT_EQ(header->sequence, 3u);
   EXPECT_FALSE(with(0, 'x').ok());
-  EXPECT_EQ(with(4, 2).status().message(), "a malformed message: version 2; this is version 1");
+  EXPECT_EQ(with(4, 3).status().message(), "a malformed message: version 3; this is version 2");
   EXPECT_FALSE(with(6, 0).ok());
   EXPECT_FALSE(with(6, 13).ok());
   EXPECT_TRUE(with(11, 3).ok());
@@ -140,7 +138,7 @@ TEST(Message, PlacesOutsideTheSharedMemoryAreRefused) {
   const auto body = [](auto change) {
     PlacedCall placed = example("softmax.forward rows=3 cols=8 type=f32 pad=4");
     change(placed);
-    return decode_call(encode(placed.call, placed.places), kShared).ok();
+    return decode_call(encode(placed), kShared).ok();
   };
   const std::int64_t extent = (2 * 12 + 8) * 4;
   EXPECT_TRUE(body([&](PlacedCall& p) { p.places[0][0].read = kShared - extent; }));
@@ -156,9 +154,35 @@ TEST(Message, PlacesOutsideTheSharedMemoryAreRefused) {
   EXPECT_FALSE(body([](PlacedCall& p) { p.call.operands[0].row_stride = 7; }));
 }
 
+TEST(Message, AJournalLiesInTheSharedMemoryAndIsKeptInPlace) {
+  const auto accepted = [](const char* line, std::int64_t journal, auto change) {
+    PlacedCall placed = example(line);
+    for (Places& set : placed.places)
+      for (Place& place : set) place.write = place.read;
+    placed.journal = journal;
+    change(placed);
+    auto found = decode_call(encode(placed), kShared);
+    EXPECT_EQ(found.ok() ? found->journal : journal, journal);
+    return found.ok();
+  };
+  const auto as_it_is = [](PlacedCall&) {};
+  const char* line = "adamw.step n=5+0+300 t=1";
+  const std::int64_t bytes = Journal::bytes(305), last = (kShared - bytes) / Journal::kLine * Journal::kLine;
+  EXPECT_TRUE(accepted(line, kNoJournal, as_it_is));
+  EXPECT_TRUE(accepted(line, 0, as_it_is));
+  EXPECT_TRUE(accepted(line, last, as_it_is));
+  EXPECT_FALSE(accepted(line, last + Journal::kLine, as_it_is));
+  EXPECT_FALSE(accepted(line, 8, as_it_is));
+  EXPECT_FALSE(accepted(line, -Journal::kLine, as_it_is));
+  EXPECT_FALSE(accepted(line, INT64_MAX / Journal::kLine * Journal::kLine, as_it_is));
+  EXPECT_FALSE(accepted(line, 0, [](PlacedCall& p) { p.places[0][0].write += 4096; }));
+  EXPECT_FALSE(accepted("softmax.forward rows=3 cols=8", 0, as_it_is));  // not over a list
+}
+
 TEST(Message, ACountThatLiesAllocatesNothing) {
   Writer w;
   w.put(std::uint32_t{0});
+  w.put(kNoJournal);
   w.put_text("adamw.step");
   for (int i = 0; i < 8; ++i) {
     w.put(std::uint8_t{0});
@@ -168,9 +192,10 @@ TEST(Message, ACountThatLiesAllocatesNothing) {
   w.put(std::uint32_t{0xffffffff});
   w.put(std::uint64_t{0});
   EXPECT_FALSE(decode_call(w.bytes(), kShared).ok());
-  EXPECT_FALSE(decode_call(std::string("\0\0\0\0\xff\xff\xff\xff", 8) + "adamw.step", kShared).ok());
+  EXPECT_FALSE(decode_call(std::string(12, '\0') + "\xff\xff\xff\xff" + "adamw.step", kShared).ok());
   Writer unknown;
   unknown.put(std::uint32_t{0});
+  unknown.put(kNoJournal);
   unknown.put_text("adamw.stop");
   EXPECT_EQ(decode_call(unknown.bytes(), kShared).status().message(), "a malformed message: no operator 'adamw.stop'");
 }

@@ -12,15 +12,16 @@
 
 namespace tokitai::server {
 
-// Three tensors of f16 parameters with moments, in the caller's own memory or in buffers of the device.
+// Three tensors of f16 parameters with moments, in the caller's own memory or in buffers of the device; the parameters
+// may stay in the caller's own.
 class Model {
  public:
   static constexpr std::int64_t kLengths[] = {70001, 333, 40000};
 
-  explicit Model(Device* device) {
+  explicit Model(Device* device, bool own_parameters = false) {
     std::mt19937 random(3);
     for (const std::int64_t n : kLengths) {
-      auto* theta = static_cast<f16*>(memory(device, n * 2));
+      auto* theta = static_cast<f16*>(memory(own_parameters ? nullptr : device, n * 2));
       auto* m = static_cast<float*>(memory(device, n * 4));
       auto* v = static_cast<float*>(memory(device, n * 4));
       auto* grad = static_cast<f16*>(memory(device, n * 2));

@@ -157,7 +157,7 @@ TEST(Serve, AClientThatSendsAheadDoesNotStarveOthers) {
     std::vector<float> none(1);
     Call one = bind(SoftmaxForward{.x = matrix(none.data(), kRows, kCols), .y = matrix(none.data(), kRows, kCols)});
     one.operands[0].type = one.operands[1].type = Type::f16;
-    return encode(one, {Places{Place{0, 0}, Place{kShared / 2, kShared / 2}}});
+    return encode(PlacedCall{one, {Places{Place{0, 0}, Place{kShared / 2, kShared / 2}}}});
   }();
   const auto greeted = [&] {
     RawClient raw(serving.path());

@@ -48,10 +48,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     default:
       if (auto placed = decode_call(body, kShared); placed.ok()) {
-        same(std::string_view(encode(placed->call, placed->places)).substr(kMemoryBytes), body.substr(kMemoryBytes));
+        same(std::string_view(encode(placed.value())).substr(kMemoryBytes), body.substr(kMemoryBytes));
         std::string sent(body);
         set_memory_of_call(sent, 77);
         if (memory_of_call(sent).value() != 77 || !decode_call(sent, kShared).ok()) std::abort();
+        if (placed->journal != kNoJournal && (placed->journal < 0 || placed->journal >= kShared)) std::abort();
         // Whatever has come through is safe to check, and every operand lies in the shared memory.
         const bool list = placed->call.contract->list;
         for (std::size_t t = 0; t < placed->places.size(); ++t)
