@@ -45,6 +45,10 @@ tokitai_test(lockstep_test fast SOURCES machines/lockstep/tests/engine_test.cpp 
 tokitai_test(faults_test full SOURCES machines/lockstep/tests/faults_test.cpp)
 target_compile_definitions(faults_test PRIVATE TK_FAULTS="${PROJECT_SOURCE_DIR}/machines/lockstep/tests/faults.txt"
   TK_INDEX_FAULTS="${PROJECT_SOURCE_DIR}/proofs/tests/faults.txt")
+tokitai_test(ways_around_test fast SOURCES machines/lockstep/tests/ways_around_test.cpp)
+target_compile_definitions(ways_around_test PRIVATE
+  TK_WAYS_AROUND="${PROJECT_SOURCE_DIR}/machines/lockstep/tests/ways_around.txt"
+  TK_STRICT_KERNELS="${PROJECT_SOURCE_DIR}/machines/lockstep/strict/kernels.cpp")
 
 # The host side of GPUs, on a driver that only pretends.
 add_library(fake_driver SHARED machines/gpu/tests/fake_driver.cpp)

@@ -18,5 +18,7 @@ void claim(const TileOutputs& part, const Functions& f, Report& report);
 void claim(const TileGrid& part, const Functions& f, Report& report);
 void claim(const TileFactor& part, const Functions& f, Report& report);
 void claim(const TileChain& part, const Functions& f, Report& report);
+// The words that all of them are made of.
+void claim_places(const Functions& f, Report& report);
 
 }  // namespace tokitai::proofs

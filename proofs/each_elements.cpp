@@ -93,9 +93,11 @@ class Elements {
     const Long begins = s.any<i64>("first_piece", 0, kMostElements);
     s.assume((*middle <= *answer) == (*begins <= *piece));
     const z3::expr goes_up = *begins <= *piece;
-    const z3::expr low2 = z3::ite(goes_up, *middle, *low), high2 = z3::ite(goes_up, *high, *middle - 1);
+    const z3::expr low2 = z3::ite(goes_up, *middle, *low);
+    const z3::expr high2 = z3::ite(goes_up, *high, *f.before_middle(middle));
     s.claim("the search keeps the piece's tensor and comes to an end",
             *middle > *low && *middle <= *high && low2 <= *answer && *answer <= high2 && high2 - low2 < *high - *low);
+    s.claim("the search begins with every tensor", *f.last_of_list(high) + 1 == *high);
     s.claim_arithmetic("the search leaves no type");
   }
   void all() const {
@@ -113,6 +115,9 @@ class Elements {
 
 }  // namespace
 
-void claim(const EachElements& part, const Functions& f, Report& report) { Elements(part, f, report).all(); }
+void claim(const EachElements& part, const Functions& f, Report& report) {
+  claim_places(f, report);
+  Elements(part, f, report).all();
+}
 
 }  // namespace tokitai::proofs

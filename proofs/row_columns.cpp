@@ -28,6 +28,8 @@ class Columns {
             block / shape.held == (p.on_chip ? *o.rank : *o.turn) &&
                 z3::mod(block, shape.held) * shape.column_threads + lane / p.wide == *o.thread &&
                 z3::mod(lane, p.wide) == *o.element);
+    s.claim("an element's lane gives its column",
+            *f.column_of(x.block, o.chunk, f.lane_of(x.lane, o.element)) == column);
     s.claim("an element is worked on where its column exists, and only there", x.worked == (column < *n));
     // A thread joins its elements, a group its 32 threads, the box its groups: neighbours first, level by level.
     const z3::expr group =

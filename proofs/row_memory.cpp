@@ -23,6 +23,7 @@ class Memory {
     // Where a team is a group of 32 and its rows stay on chip, it meets nobody else.
     if (!(shape.team == 32 && p.on_chip && p.cluster == 1))
       s.claim("threads that meet at a barrier work on the same rows", team == *f.team_of(other, shape.team));
+    s.claim("a thread has one lane of its group", *f.lane_in_team(s.symbol<int>(place)) == z3::mod(*thread, 32));
     s.claim("groups of 32 threads belong to one team",
             z3::implies(*thread / 32 == *other / 32, team == *f.team_of(other, shape.team)));
   }
@@ -39,6 +40,20 @@ class Memory {
                 z3::mod(d, shape.staged) == *c[1] && d / shape.staged == *c[0]);
     const int box = shape.box_at - (p.cluster > 1 ? 16 : 0);
     s.claim("staged cells lie in front of the mailboxes and the box", x >= 0 && (x + 1) * shape.piece <= box);
+    const int per_piece = p.wide / shape.pieces;
+    const Int e = s.any<int>("element", 0, p.wide);
+    const z3::expr piece = *f.piece_of(e, per_piece), inside = *f.place_in_piece(e, per_piece);
+    s.claim("an element lies in one place of one piece", piece >= 0 && piece < shape.pieces && inside >= 0 &&
+                                                             inside < per_piece && piece * per_piece + inside == *e);
+    for (int parts = 1; parts * 4 <= shape.piece; parts *= 2) {
+      const Int part = s.any<int>("part" + std::to_string(parts), 0, parts);
+      const z3::expr copied = *f.part_of(c[3], part, parts);
+      s.claim("a part of a vector is copied to one place of one cell",
+              copied / parts == *c[3] && z3::mod(copied, parts) == *part && copied < shape.pieces * parts);
+    }
+    s.claim("cells begin where shared memory does, mailboxes behind them, then the box",
+            s.number(f.cells_byte(p)) == 0 && s.number(f.mailboxes_byte(p)) == box &&
+                s.number(f.box_byte(p)) == shape.box_at && s.number(f.words_byte(p)) == shape.box_at);
     s.claim("cells, mailboxes and box are aligned", s.number(shape.staged_bytes % 16 + shape.box_at % 4) == 0);
     s.claim_arithmetic("no index of a cell leaves its type");
   }
@@ -53,6 +68,11 @@ class Memory {
     s.claim("a group's number follows from its block of columns and its threads",
             *group / shape.groups == *block &&
                 z3::mod(*group, shape.groups) == z3::mod(*thread, shape.column_threads) / 32 && *group < groups);
+    const Int first = s.any<int>("first_block", 0, kMostCols), b = s.any<int>("b", 0, 16);
+    s.assume(*first + *b == *block);
+    s.claim("a group is read where it posts",
+            *f.group_of_block(first, b, s.symbol<int>(z3::mod(*thread, shape.column_threads) / 32), shape.groups) ==
+                *group);
     const Int parity = s.any<int>("parity", 0, 2), term = s.any<int>("term", 0, 3);
     const Int slot = f.box_slot(parity, term, group, s.symbol<int>(s.number(groups)));
     s.claim("a slot of the box belongs to one reduction, term and group: they follow from its place",
@@ -60,8 +80,9 @@ class Memory {
     s.claim("the box lies in the shared memory that is asked for",
             *slot >= 0 && shape.box_at + (*slot + 1) * 4 <= shared_bytes);
     if (p.cluster > 1) {
+      const z3::expr picks = *f.picks_begin(s.symbol<int>(s.number(groups)));
       s.claim("so does what is picked, behind the box",
-              *slot < 6 * groups && shape.box_at + 4 * (6 * groups + p.threads) <= shared_bytes);
+              *slot < picks && shape.box_at + 4 * (picks + p.threads) <= shared_bytes);
       s.claim("a group sends to every block of the cluster", s.number(p.cluster) <= 32);
     }
     s.claim("what the last block exchanges lies there too",
@@ -101,11 +122,22 @@ class Memory {
     const Long size = f.scratch_size(as_long(n), blocks, shape.groups);
     s.claim("slots lie behind the made row, in the block's part", *slot >= 0 && *n + *slot < *size);
     s.claim_arithmetic("no index of the workspace leaves its type");
+    parts();
     Scope t(report);
     const Long reduction = t.any<i64>("reduction", 0, kMostElements / 4);
     const Schedule now = f.workspace_schedule(reduction), next = f.workspace_schedule(reduction + 1);
     t.claim("the box is read behind a barrier after it was posted to", *now.writes < *now.reads);
     t.claim("a slot is posted to again only when all have read it", *now.reads < *next.writes);
+  }
+  // A block's part of the workspace: the product is a number of which nothing is known but its order.
+  void parts() const {
+    Scope s(report);
+    const Int block = s.any<int>("block", 0, kMostResident), blocks = s.any<int>("blocks", 1, kMostResident);
+    const Long size = s.any<i64>("size", 1, kMostCols), n = s.any<i64>("cols", 1, kMostCols);
+    const Long begin = f.scratch_begin(block, size);
+    s.claim("a block's part begins behind those before it", *begin == *block * *size);
+    s.claim("the box lies behind its made row", *f.scratch_box(begin, n) == *begin + *n);
+    s.claim("partial results lie behind all parts", *f.scratch_end(blocks, size) == *blocks * *size);
   }
   void all() const {
     threads();

@@ -17,7 +17,11 @@ void chains(const Functions& f, Report& report) {
   s.claim("a row belongs to the chain of its 32 rows and to no other",
           (begin <= *row && *row < end) == (*chain == *row / kChain));
   s.claim("a chain has 1 to 32 rows, all of them there", begin < end && end - begin <= kChain && end <= *rows);
-  s.claim("every row has a chain", *row / kChain < *all);
+  s.claim("every row has a chain", *f.chain_of(row) == *row / kChain && *row / kChain < *all);
+  const Int r = s.any<int>("r", 0, kChain);
+  s.claim("a chain's rows follow each other", *f.chained_row(chain, r) == begin + *r);
+  const Int thread = s.any<int>("thread", 0, 1024);
+  s.claim("threads take rows from their own number on", *f.row_of_thread(thread) == *thread);
   s.claim_arithmetic("no index of a chain leaves its type");
 }
 
@@ -37,6 +41,21 @@ void partials(const Functions& f, Report& report) {
           r >= 0 && r < 2 * *chains && z3::implies(r == q, *sum == *sum2 && *a == *b));
   s.claim("a partial row begins at its number of rows", *f.partial_begin(sum, a, chains, cols) == r * *cols);
   matrix_places("partial results", report);
+
+  Scope t(report);
+  const Long behind = t.any<i64>("behind", 0, kMostCols), n = t.any<i64>("cols", 1, kMostCols);
+  const Long all = t.any<i64>("chains", 1, kMostCols), second = t.any<i64>("second", 1, kMostCols);
+  const Long chain = t.any<i64>("chain", 0, kMostCols);
+  for (const int which : {0, 1}) {
+    const Int of = t.symbol<int>(t.number(which));
+    t.claim("partial rows lie behind what blocks have in front of them",
+            *f.partial_begin_behind(behind, of, chain, all, n) == *behind + (which * *all + *chain) * *n);
+    t.claim("the second kernel finds the first one's sums", *f.sum_begin(of, all, n) == which * *all * *n);
+    t.claim("the second region lies behind both sums of the first",
+            *f.second_sum_begin(of, all, second, n) == 2 * *all * *n + which * *second * *n);
+  }
+  t.claim("values lie behind what blocks have in front of them", *f.values_begin(behind) == *behind);
+  t.claim("the planner's offset is taken as it is", *f.told_begin(behind) == *behind);
 }
 
 // The second kernel: 32 columns of one sum per block, levels back and forth between two regions.
@@ -46,7 +65,8 @@ void columns(const Functions& f, Report& report) {
   const Int block = s.any<int>("block", 0, kMostBlocks), thread = s.any<int>("thread", 0, 512);
   s.assume(*block < 2 * *per_sum);
   const z3::expr sum = *f.sum_of(block, per_sum), column = *f.summed_column(block, thread, per_sum);
-  s.claim("a block works on one of two sums", sum >= 0 && sum <= 1 && column >= 0);
+  s.claim("a block works on one of two sums",
+          sum >= 0 && sum <= 1 && column >= 0 && *f.sum_number(block, per_sum) == sum);
   // Groups of 32 threads share the columns and take the chains in turn.
   s.claim(
       "no column of a sum is written twice: its block and lane follow from it",
@@ -62,7 +82,7 @@ void columns(const Functions& f, Report& report) {
   t.claim("every column of both sums is written",
           *owner < 2 * *per && *f.sum_of(owner, per) == *which && *f.summed_column(owner, lane, per) == *x);
 }
-void levels(Report& report) {
+void levels(const Functions& f, Report& report) {
   Scope s(report);
   const Long partials = s.any<i64>("chains", 1, kMostElements), second = device::pieces_of(partials, kChain);
   const Long count = s.any<i64>("results", 2, kMostElements), next = device::pieces_of(count, kChain);
@@ -70,6 +90,7 @@ void levels(Report& report) {
   s.assume(*count <= *partials && *chain < *next);
   s.claim("the results of a level fit the region they go to", *next <= *second && *second <= *partials);
   s.claim("and there are fewer of them", *next < *count);
+  s.claim("the next level begins behind them", *f.level_begin(count) == *next);
   s.claim("a level reads results of the level below only",
           z3::implies(*chain * kChain + *step < *count, *chain * kChain + *step < *partials));
   // Sums of one value per row keep their levels one behind the other: none needs more than the rest of the room.
@@ -95,6 +116,8 @@ void claim(const RowTeams& part, const Functions& f, Report& report) {
   const z3::expr a = *f.first_row_of(worker, team, part.teams) + *before * part.teams;
   const z3::expr b = *f.first_row_of(other, team2, part.teams) + *before2 * part.teams;
   s.claim("no row is worked on twice", z3::implies(a == b, *worker == *other && *team == *team2 && *turn == *turn2));
+  s.claim("a team's next row lies behind those of all teams",
+          *f.row_step(workers, part.teams) == *workers * part.teams);
   s.claim_arithmetic("no first row leaves its type");
   const Long row = s.any<i64>("row", 0, kMostElements);
   s.assume(*before + *worker == *row / part.teams);  // the quotient and the remainder by the workers
@@ -107,7 +130,8 @@ void claim(const RowSums&, const Functions& f, Report& report) {
   chains(f, report);
   partials(f, report);
   columns(f, report);
-  levels(report);
+  levels(f, report);
+  claim_places(f, report);
 }
 
 }  // namespace tokitai::proofs

@@ -80,13 +80,17 @@ void join(const Functions& f, Report& report, i64 span) {
   s.claim(named("a partial result is joined once, in its canonical place"),
           z3::implies(begins, (*p <= q && q < end) == (*p == its)) && q - its == z3::mod(m, kChain) * s.number(span));
   s.claim(named("what is joined lies in the run"), z3::implies(begins, *p < end && end <= *run.stop));
+  const Int r = s.any<int>("r", 0, 4);
+  s.claim(named("results that are read at once follow each other"),
+          *f.joined_position(p, r, apart) == *p + *r * s.number(span) &&
+              *f.joined_step(4, apart) == 4 * s.number(span) && *f.next_span(apart) == s.number(span * kChain));
   s.assume(*p == its);
   s.claim(named("every partial result is joined"), f.starts_chain(p, run.first, reach).value && q < end);
   s.claim_arithmetic(named("no position of a partial result leaves its type"));
 }
 
 // A row is written by whoever clears it, by its only chain, or by the last level that joins its results.
-void written_once(Report& report) {
+void written_once(const Functions& f, Report& report) {
   Scope s(report);
   const z3::expr length = *s.any<i64>("occurrences", 0, kMostSorted);
   z3::expr writers = z3::ite(length == 0, s.number(1), s.number(0)) +
@@ -98,8 +102,9 @@ void written_once(Report& report) {
   // As the kernel counts runs for a level: at the run's last position, `span` positions back, lies the same key.
   const Run run(s, "");
   const z3::expr last = *run.stop - 1, back = *s.any<i64>("span", kChain, kMostElements);
-  s.claim("a run is counted for a level where it is longer than the level's span",
-          (last >= back && run.has(last - back)) == (run.length() > back));
+  s.claim(
+      "a run is counted for a level where it is longer than the level's span",
+      (last >= back && run.has(*f.position_before(s.symbol<i64>(last), s.symbol<i64>(back)))) == (run.length() > back));
   s.claim("no run ends at 0, which marks a row that nobody asked for", *run.stop > 0);
 }
 
@@ -112,7 +117,8 @@ void claim(const SegmentSums&, const Functions& f, Report& report) {
   partials(f, report);
   i64 span = kChain;
   for (int level = 0; level < device::kSortLevels; ++level, span *= kChain) join(f, report, span);
-  written_once(report);
+  written_once(f, report);
+  claim_places(f, report);
 }
 
 }  // namespace tokitai::proofs

@@ -67,6 +67,7 @@ class Rows {
     s.claim("no column of a window is summed twice: its item and lane follow from it",
             column / (32 * part_.wide) == slab && z3::mod(column, 32 * part_.wide) / part_.wide == *lane &&
                 z3::mod(column, part_.wide) == *e && *item == window * *slabs + slab);
+    s.claim("an item's window is its number by the slabs", *f.window_of(item, slabs) == window);
     vectors(s, dim, at, e);
     s.claim_arithmetic("no column of a slab leaves its type");
     Scope t(report);
@@ -93,6 +94,15 @@ class Rows {
     s.claim("a window has 32 rows or positions of its own: they follow from them",
             row / 32 == *window && z3::mod(row, 32) == *b);
   }
+  // A round of the levels has a few windows.
+  void rounds() const {
+    Scope s(report);
+    const Long round = s.any<i64>("round", 0, kMostSorted);
+    const Int scan = s.any<int>("scan", 0, kScans);
+    const z3::expr window = *f.window_in_round(round, scan, kScans);
+    s.claim("a window belongs to one round: it follows from it",
+            window / kScans == *round && z3::mod(window, kScans) == *scan);
+  }
   // Rows on their way lie in their thread's cells, one slot per position, in turn.
   void cells() const {
     Scope s(report);
@@ -118,11 +128,13 @@ class Rows {
     copied();
     if (part_.gathers) return;
     slabs();
+    rounds();
     cells();
   }
 
  private:
   static constexpr int kSlabs = 4;  // kVectors of gather
+  static constexpr int kScans = 4;  // kScan of join
   Long any_dim(Scope& s) const {
     const Long dim = s.any<i64>("dim", 1, kMostItems);
     if (part_.whole) s.assume(z3::mod(*dim, part_.wide) == 0);

@@ -27,6 +27,14 @@ class Sort {
                 *at.begin >= *at.totals + digits() && *at.end >= *at.begin + *vocab && *at.levels >= *at.end + *vocab &&
                 *at.words >= *at.levels + device::kSortLevels);
     s.claim("partial results are aligned, behind all of them", z3::mod(*at.words, 4) == 0);
+    const Int side = s.any<int>("side", 0, 2);
+    s.claim("a side's copy of the pairs lies in its region",
+            *f.copy_begin(at.values, side, pairs) == *at.values + z3::ite(*side == 1, *pairs, s.number(0)));
+    for (const i64 bytes : {4, 8})
+      s.claim("partial results begin behind the words",
+              *f.partials_begin(at.words, s.symbol<i64>(s.number(bytes))) * s.number(bytes) == *at.words * 4);
+    const Long level = s.any<i64>("level", 0, device::kSortLevels);
+    s.claim("a level has a word of its own", *f.level_of(level) == *level);
     s.claim("the regions lie in the workspace that is asked for",
             *at.words <= *device::sort_words(pairs, vocab, digits()));
     s.claim_arithmetic("no place in the workspace leaves its type");
@@ -148,8 +156,22 @@ class Sort {
     const Int group = s.any<int>("group", 0, groups);
     const z3::expr word = *f.group_counts_word(group, digits()) + *digit;
     const int bases = device::bases_word(groups, digits()), sums = device::sums_word(groups, digits());
+    s.claim("regions of shared memory begin at their words",
+            s.number(f.counts_byte()) == 0 && s.number(f.bases_byte(groups, digits())) == 4 * bases &&
+                s.number(f.sums_byte(groups, digits())) == 4 * sums &&
+                s.number(f.rows_byte(groups, digits())) == 4 * device::sort_shared_words(groups, digits()));
+    const Int block = s.any<int>("block", 0, kMostResident / 1024),
+              blocks = s.any<int>("blocks", 1, kMostResident / 1024);
+    s.claim("digits are taken from their own number on, and by groups in turn",
+            *f.own_digit(digit) == *digit && *f.digit_of_group(block, group, groups) == *block * groups + *group &&
+                *f.digit_step(blocks, groups) == *blocks * groups);
+    const Long value = s.any<i64>("value", 0, kMostSorted);
+    const z3::expr given = *f.given_digit(value, digits());
+    s.claim("what memory says is a digit",
+            given >= 0 && given < digits() && z3::implies(*value < digits(), given == *value));
     s.claim("a count belongs to one group and digit: they follow from its word",
-            word / digits() == *group && z3::mod(word, digits()) == *digit);
+            *f.group_digit(group, digit, digits()) == word && word / digits() == *group &&
+                z3::mod(word, digits()) == *digit);
     s.claim("counts, bases and sums lie one behind the other",
             word < bases && bases + *digit < sums && sums + *group < device::sort_shared_words(groups, digits()));
     s.claim_arithmetic("no index of a digit leaves its type");
@@ -161,6 +183,9 @@ class Sort {
     s.assume(*block < *workers);
     const z3::expr at = *f.count_word(digit, workers);
     s.claim("the counts of a digit begin behind those of smaller ones", at == *digit * *workers);
+    s.claim("a count lies at its block", *f.count_place(digit, workers, block) == at + *block);
+    const Int lane = s.any<int>("lane", 0, 32);
+    s.claim("counts are scanned in the order of their blocks", *f.scanned_worker(block, lane) == *block + *lane);
     s.claim("counts lie in their region", at >= 0 && at + *block < *workers * digits());
     s.claim_arithmetic("no index of a count leaves its type");
     matrix_places("counts of digits and blocks", report);

@@ -64,13 +64,15 @@ class Loader {
     s.assume(z3::mod(*tile, outer) == 0 && *tile < (along_outer ? *cols : *rows));
     s.assume(z3::mod(*k, p.inner) == 0 && *k < (along_outer ? *rows : *cols));
     const Int v = f.vector_of(s.symbol<int>(s.number(0)), t, threads);
-    const Long o = tile + outer_of(v), i = k + inner_of(v);
-    const Long row = along_outer ? i : o, col = along_outer ? o : i;
+    const Long o = f.in_tile(tile, outer_of(v)), i = f.in_tile(k, inner_of(v));
+    const Long row = f.stored_row(along_outer, o, i), col = f.stored_col(along_outer, o, i);
     const Long below = rows - row;
     const z3::expr left = z3::ite(*col < *cols, *f.at_most(below, outer + p.inner), s.number(0));
     const z3::expr read = *turn * l.rows < left, at = *row + *turn * l.rows;
     s.claim("guarded reads lie in the stored factor",
             z3::implies(read, at < *rows && *col + l.vector <= *cols && z3::mod(*col, l.vector) == 0));
+    const Long stride = s.any<i64>("stride", 1, kMostCols);
+    s.claim("a turn lies its stored rows below the last", *f.stored_step(stride, l.rows) == *stride * l.rows);
     s.claim("what exists of a tile is read", z3::implies(at < *rows && *col < *cols, read));
     s.claim_arithmetic("no index of a read leaves its type");
   }
@@ -82,7 +84,7 @@ class Loader {
   Int stored_col(const Int& v) const { return along_outer ? outer_of(v) : inner_of(v); }
   // The word that an element of a vector is staged in.
   z3::expr word(const Int& v, const Int& e) const {
-    return *f.staged_word(inner_of(v), outer_of(v), pitch) + *e * (along_outer ? 1 : pitch);
+    return *f.staged_word(inner_of(v), outer_of(v), pitch) + *f.staged_element(e, along_outer, pitch);
   }
   // Who should bring an element of the tile.
   struct Bringer {
@@ -113,7 +115,8 @@ void claim(const TileFactor& part, const Functions& f, Report& report) {
 }
 
 // The loop over the inner index, as tile.h writes it.
-void claim(const TileChain& part, const Functions&, Report& report) {
+void claim(const TileChain& part, const Functions& f, Report& report) {
+  claim_places(f, report);
   Scope s(report);
   const Long inner = s.any<i64>("inner_extent", 1, kMostElements);
   const Long turn = s.any<i64>("turn", 0, kMostElements), other = s.any<i64>("turn'", 0, kMostElements);
@@ -127,6 +130,7 @@ void claim(const TileChain& part, const Functions&, Report& report) {
   s.claim("inner indices come in ascending order, each once",
           z3::implies(made(turn, step) && made(other, next),
                       (a < b) == (*turn < *other || (*turn == *other && *step < *next))));
+  s.claim("a turn goes on where the last one ended", *f.chain_next(x, part.inner) == *x + part.inner);
   s.claim("no inner index lies beyond the last", z3::implies(made(turn, step), a < *inner));
   const Long t = s.symbol<i64>(*x / part.inner), i = s.symbol<i64>(z3::mod(*x, part.inner));
   s.claim("every inner index comes", z3::implies(*x < *inner, made(t, i) && *t * part.inner + *i == *x));

@@ -46,7 +46,7 @@ class Outputs {
     Scope s(report);
     const Int t = thread(s), q = s.any<int>("q", 0, p.thread_cols / 4), e = s.any<int>("e", 0, 4);
     const Int v = s.any<int>("v", 0, p.thread_rows / 4);
-    const Int first = col(t, 4 * q), above = row(t, 4 * v);
+    const Int first = col(t, f.first_of_four(q)), above = row(t, f.first_of_four(v));
     s.claim("four columns of a thread are neighbours, from a multiple of four",
             *col(t, 4 * q + e) == *first + *e && z3::mod(*first, 4) == 0);
     s.claim("four rows of a thread are neighbours, from a multiple of four",
@@ -63,6 +63,12 @@ class Outputs {
             a >= 0 && a < behind && b >= 0 && behind + b < shape.buffer &&
                 s.number(shape.pitch_a % 4 + shape.pitch_b % 4 + behind % 4 + shape.buffer % 4) == 0);
     const Int word = s.any<int>("word", 0, shape.buffer);
+    const Int inner = s.any<int>("line", 0, p.inner), outer = s.any<int>("outer", 0, shape.pitch_a);
+    s.claim("a line begins where its first word is staged",
+            *f.line_begin(inner, shape.pitch_a) + *outer == *f.staged_word(inner, outer, shape.pitch_a));
+    s.claim("the second factor lies behind the first, a stage behind the other",
+            s.number(f.second_factor(shape.pitch_a, p.inner)) == behind && s.number(f.factors_byte()) == 0 &&
+                *f.stage_begin(stage, shape.buffer) == *stage * shape.buffer);
     s.claim("both stages lie in the shared memory that is asked for",
             (*stage * shape.buffer + *word + 1) * 4 <= shared_bytes);
     s.claim_arithmetic("no index of a staged word leaves its type");
@@ -122,6 +128,9 @@ void tiles(const TileGrid& part, const Functions& f, Report& report) {
   const Long r = f.tile_first_row(block, g.across, part.rows), c = f.tile_first_col(block, g.across, part.cols);
   const Long r2 = f.tile_first_row(other, g.across, part.rows), c2 = f.tile_first_col(other, g.across, part.cols);
   s.claim("no two blocks have one tile", z3::implies(*r == *r2 && *c == *c2, *block == *other));
+  const Int inside = s.any<int>("inside", 0, 256);
+  s.claim("an output lies in its tile",
+          *f.output_row(r, inside) == *r + *inside && *f.output_col(c, inside) == *c + *inside);
   s.claim("a tile begins inside the output",
           *r >= 0 && *c >= 0 && *c < *g.cols && z3::mod(*r, part.rows) == 0 && z3::mod(*c, part.cols) == 0);
   s.claim_arithmetic("no index of a tile leaves its type");

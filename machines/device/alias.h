@@ -22,6 +22,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "machines/device/access.h"
+
 namespace tokitai::device {
 
 using u16 = std::uint16_t;
@@ -29,10 +31,13 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 using i64 = std::int64_t;
 
-// Access types: plain pointers on a GPU, checked ones in lockstep.
-template <class T> using Global = T*;
-template <class T> using Shared = T*;
-template <class T> TK_FN Global<T> global(const void* p) { return static_cast<T*>(const_cast<void*>(p)); }
+// Access types (access.h): memory that places of a space index, and one place of it. Plain pointers on a GPU.
+template <class T, class Space> using Global = T*;
+template <class T, class Space> using Shared = T*;
+template <class T> using GlobalSpot = T*;
+template <class T> using SharedSpot = T*;
+template <class T, class Space> TK_FN T* global(const void* p) { return static_cast<T*>(const_cast<void*>(p)); }
+template <class T> TK_FN T* global_one(const void* p) { return static_cast<T*>(const_cast<void*>(p)); }
 template <class To, class From> TK_FN To* cast(From* p) { return reinterpret_cast<To*>(p); }
 
 #if defined(__CUDACC_RTC__)
@@ -51,7 +56,7 @@ TK_FN u32 shuffle_up(u32 v, int by) { return __shfl_up_sync(0xffffffffu, v, stat
 TK_FN u32 ballot(bool yes) { return __ballot_sync(0xffffffffu, yes); }
 TK_FN int count_bits(u32 v) { return __popc(v); }
 
-template <class T> TK_FN Shared<T> shared(int byte) {
+template <class T, class Space> TK_FN T* shared(int byte) {
   extern __shared__ __attribute__((aligned(16))) unsigned char memory[];
   return reinterpret_cast<T*>(memory + byte);
 }
@@ -88,7 +93,7 @@ TK_FN u32 narrow_bfloats(float low, float high) {
 }
 
 // Copies to this thread's own place in shared memory while it goes on; waited for by the thread alone.
-template <int bytes, class T> TK_FN void copy_async(Shared<T> to, Global<const T> from) {
+template <int bytes, class T> TK_FN void copy_async(SharedSpot<T> to, GlobalSpot<const T> from) {
   const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(to));
   if constexpr (bytes == 16)
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
@@ -100,7 +105,7 @@ template <int pending> TK_FN void copy_wait() { asm volatile("cp.async.wait_grou
 
 // What nobody writes while the kernel runs, in one access: NVRTC would read words that are wanted one by one on their
 // own.
-template <class T> TK_FN T load_constant(Global<const T> from, int i) {
+template <class T> TK_FN T load_constant(GlobalSpot<const T> from, int i) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
   T v;
   if constexpr (sizeof(T) == 16)
@@ -114,9 +119,9 @@ template <class T> TK_FN T load_constant(Global<const T> from, int i) {
   return v;
 }
 
-TK_FN void atomic_min(Global<u64> p, u64 v) { atomicMin(reinterpret_cast<unsigned long long*>(p), v); }
-TK_FN u32 atomic_add(Global<u32> p, u32 v) { return atomicAdd(p, v); }
-TK_FN u32 load_fresh(Global<u32> p) {
+TK_FN void atomic_min(GlobalSpot<u64> p, u64 v) { atomicMin(reinterpret_cast<unsigned long long*>(p), v); }
+TK_FN u32 atomic_add(GlobalSpot<u32> p, u32 v) { return atomicAdd(p, v); }
+TK_FN u32 load_fresh(GlobalSpot<u32> p) {
   u32 v;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
   return v;
@@ -143,7 +148,7 @@ TK_FN void cluster_barrier() {
 }
 // Values sent to every block of a cluster: a box's arrival is awaited through a barrier object in its own shared
 // memory that counts the bytes. (A cluster barrier would also wait for every store to global memory.)
-using Mailbox = Shared<u64>;
+using Mailbox = SharedSpot<u64>;
 TK_FN u32 address_of(const void* p) { return static_cast<u32>(__cvta_generic_to_shared(p)); }
 TK_FN void mailbox_open(Mailbox m) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address_of(m)) : "memory");
@@ -154,7 +159,7 @@ TK_FN void mailbox_expect(Mailbox m, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(m)), "r"(bytes) : "memory");
 }
 // To the same place of another block, where that block's mailbox counts it.
-TK_FN void mailbox_send(Mailbox m, Shared<float> place, int rank, float v) {
+TK_FN void mailbox_send(Mailbox m, SharedSpot<float> place, int rank, float v) {
   u32 there, box;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address_of(place)), "r"(rank));
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(box) : "r"(address_of(m)), "r"(rank));
@@ -211,7 +216,7 @@ TK_FN u32 ballot(bool yes) {
 }
 TK_FN int count_bits(u32 v) { return __builtin_popcount(v); }
 
-template <class T> TK_FN Shared<T> shared(int byte) {
+template <class T, class Space> TK_FN T* shared(int byte) {
   extern __attribute__((shared)) __attribute__((aligned(16))) unsigned char memory[];
   return reinterpret_cast<T*>(memory + byte);
 }
@@ -234,19 +239,19 @@ TK_FN u32 narrow_bfloat(float f) {
 }
 TK_FN u32 narrow_bfloats(float low, float high) { return narrow_bfloat(low) | narrow_bfloat(high) << 16; }
 
-template <int bytes, class T> TK_FN void copy_async(Shared<T> to, Global<const T> from) { *to = *from; }
+template <int bytes, class T> TK_FN void copy_async(SharedSpot<T> to, GlobalSpot<const T> from) { *to = *from; }
 TK_FN void copy_commit() {}
 template <int pending> TK_FN void copy_wait() {}
 
-template <class T> TK_FN T load_constant(Global<const T> from, int i) { return from[i]; }
+template <class T> TK_FN T load_constant(GlobalSpot<const T> from, int i) { return from[i]; }
 
-TK_FN void atomic_min(Global<u64> p, u64 v) {
+TK_FN void atomic_min(GlobalSpot<u64> p, u64 v) {
   __hip_atomic_fetch_min(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
-TK_FN u32 atomic_add(Global<u32> p, u32 v) {
+TK_FN u32 atomic_add(GlobalSpot<u32> p, u32 v) {
   return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
-TK_FN u32 load_fresh(Global<u32> p) { return __hip_atomic_load(p, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT); }
+TK_FN u32 load_fresh(GlobalSpot<u32> p) { return __hip_atomic_load(p, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT); }
 TK_FN void wait_a_little() { __builtin_amdgcn_s_sleep(1); }
 TK_FN void await_earlier() {}
 TK_FN void let_next_begin() {}
@@ -255,12 +260,12 @@ TK_FN void let_next_begin() {}
 
 #if !defined(__CUDACC_RTC__) || __CUDA_ARCH__ < 900
 // No clusters: a plan for such a target has none, so that nobody calls these.
-using Mailbox = Shared<u64>;
+using Mailbox = SharedSpot<u64>;
 TK_FN int cluster_rank() { return 0; }
 TK_FN void cluster_barrier() {}
 TK_FN void mailbox_open(Mailbox) {}
 TK_FN void mailbox_expect(Mailbox, int) {}
-TK_FN void mailbox_send(Mailbox, Shared<float>, int, float) {}
+TK_FN void mailbox_send(Mailbox, SharedSpot<float>, int, float) {}
 TK_FN void mailbox_await(Mailbox, u32) {}
 #endif
 

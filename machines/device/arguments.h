@@ -2,16 +2,19 @@
 #pragma once
 #include <cstdint>
 
+#include "machines/device/access.h"
+
 namespace tokitai::device {
 
+// Addresses are pointers; kernels on the lockstep machine cannot look into them, only make memory of them.
 struct Operand {
-  void* data;
+  Address<void*, Row, Column, Counted> data;
   std::int64_t stride;  // elements from one row to the next
 };
 
 // One tensor of a list (the each pattern).
 struct Tensor {
-  void* data[8];
+  Address<void*, Element> data[8];
   std::int64_t length;
   std::int64_t first;  // how many pieces of work the tensors before it make
 };
@@ -23,10 +26,10 @@ struct Arguments {
   std::uint64_t options_set;  // bit i: option i was given
   // row: rows, cols. segment: queries, dim, vocab. tile: rows, cols, inner. each: tensors, pieces of work.
   std::int64_t extent[3];
-  const Tensor* tensors;
-  void* workspace;
-  std::uint64_t* flag;     // the smallest position that a check refused; all ones: none
-  std::uint32_t* counter;  // zero before the call: grid barriers and the count of finished blocks
+  Address<const Tensor*, InList> tensors;
+  Address<void*, Workspace> workspace;
+  Address<std::uint64_t*> flag;     // the smallest position that a check refused; all ones: none
+  Address<std::uint32_t*> counter;  // zero before the call: grid barriers and the count of finished blocks
 };
 
 inline constexpr std::uint64_t kUnflagged = ~std::uint64_t{0};

@@ -70,9 +70,9 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
 
   const Arguments& arguments;
   Tensor tensor;
-  i64 first = 0;        // of this thread's elements
-  int count = 0;        // of them that exist
-  bool aligned = true;  // every access may be 16 bytes wide
+  Place<Element, i64> first{};   // of this thread's elements
+  Place<Existing, int> count{};  // of them that exist
+  bool aligned = true;           // every access may be 16 bytes wide
 
   TK_FN explicit EachMachine(const Arguments& a) : arguments(a) {}
   template <int I> TK_FN float value(Scalar<I>) const {
@@ -88,7 +88,7 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
     Pack<P.wide> r;
     if constexpr (kind<O> != Kind::absent) {
       constexpr Kind K = kind<O>;
-      const Global<const Raw<K>> from = global<const Raw<K>>(tensor.data[O::index]) + first;
+      const GlobalSpot<const Raw<K>> from = global<const Raw<K>, Element>(tensor.data[O::index]) + first;
       constexpr int kAccess = P.wide * bytes_of(K) < 16 ? P.wide * bytes_of(K) : 16;
       const Packed<K, P.wide> p = aligned ? load_packed<K, P.wide, kAccess>(from) : load_some<K, P.wide>(from, count);
       TK_UNROLL
@@ -102,7 +102,7 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
   template <class O> TK_FN void store(O, const Pack<P.wide>& v) const {
     if constexpr (kind<O> != Kind::absent) {
       constexpr Kind K = kind<O>;
-      const Global<Raw<K>> to = global<Raw<K>>(tensor.data[O::index]) + first;
+      const GlobalSpot<Raw<K>> to = global<Raw<K>, Element>(tensor.data[O::index]) + first;
       constexpr int kAccess = P.wide * bytes_of(K) < 16 ? P.wide * bytes_of(K) : 16;
       const Packed<K, P.wide> p = pack<K, P.wide>(v.v);
       if (aligned)
@@ -113,31 +113,32 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
   }
 
   // The tensor that this piece of work belongs to: the last whose pieces begin at or before it.
-  TK_FN int tensor_of(i64 piece) const {
-    const Global<const Tensor> tensors = global<const Tensor>(arguments.tensors);
-    int low = 0, high = static_cast<int>(arguments.extent[0]) - 1;
+  TK_FN Place<InList, int> tensor_of(i64 piece) const {
+    const Global<const Tensor, InList> tensors = global<const Tensor, InList>(arguments.tensors);
+    Place<InList, int> low = 0, high = TK_AS_PROVED(static_cast<int>(arguments.extent[0]) - 1,
+                                                    last_of_list(static_cast<int>(arguments.extent[0])));
     while (low < high) {
-      const int middle = middle_of(low, high);
+      const Place<InList, int> middle = middle_of(low, high);
       const Tensor at = tensors[middle];
       if (at.first <= piece)
         low = middle;
       else
-        high = middle - 1;
+        high = TK_AS_PROVED(middle - 1, before_middle(middle));
     }
     return low;
   }
   // Calls f(which) for each of this thread's vectors of a piece, with that tensor's elements in place.
-  template <class F> TK_FN void for_piece(i64 piece, F f) {
-    const int which = tensor_of(piece);
-    tensor = global<const Tensor>(arguments.tensors)[which];
-    u64 address = 0;
+  template <class F> TK_FN void for_piece(Place<Row, i64> piece, F f) {
+    const Place<InList, int> which = tensor_of(piece);
+    tensor = global<const Tensor, InList>(arguments.tensors)[which];
+    Multiples address{};
     TK_UNROLL
     for (int i = 0; i < 8; ++i)
-      if (kind_at(P.kinds, i) != Kind::absent) address |= std::bit_cast<u64>(tensor.data[i]);
-    const i64 begin = piece_begin(piece, i64{tensor.first}, P.turns, P.threads, P.wide);
-    for (int turn = 0; turn < P.turns; ++turn) {
+      if (kind_at(P.kinds, i) != Kind::absent) address |= multiples_of(tensor.data[i]);
+    const Place<Begin<Element>, i64> begin = piece_begin(piece, i64{tensor.first}, P.turns, P.threads, P.wide);
+    for (Counter turn = 0; turn < P.turns; ++turn) {
       first = vector_begin(begin, turn, thread_index(), P.threads, P.wide);
-      const i64 left = tensor.length - first;
+      const Place<Left, i64> left = TK_AS_PROVED(tensor.length - first, left_of(i64{tensor.length}, first));
       if (left <= 0) break;
       count = TK_AS_PROVED(left >= P.wide ? P.wide : static_cast<int>(left), at_most(left, P.wide));
       aligned = address % 16 == 0 && left >= P.wide;
@@ -149,10 +150,11 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
 template <class D, EachPlan P> TK_FN void each_kernel(const Arguments& arguments) {
   if constexpr (P.checked) {
     await_earlier();
-    if (global<u64>(arguments.flag)[0] != kUnflagged) return;
+    if (refused(arguments)) return;
   }
   EachMachine<D, P> m(arguments);
-  for (i64 piece = block_index(); piece < arguments.extent[1]; piece += grid_size())
+  for (Place<Row, i64> piece = TK_AS_PROVED(block_index(), worker_of(block_index(), 1)); piece < arguments.extent[1];
+       piece += TK_AS_PROVED(grid_size(), workers_of(grid_size(), 1)))
     m.for_piece(piece, [&](int) { D::element(m); });
 }
 
@@ -160,13 +162,14 @@ template <class D, EachPlan P> TK_FN void each_kernel(const Arguments& arguments
 template <class D, EachPlan P> TK_FN void each_check_kernel(const Arguments& arguments) {
   let_next_begin();
   EachMachine<D, P> m(arguments);
-  for (i64 piece = block_index(); piece < arguments.extent[1]; piece += grid_size())
+  for (Place<Row, i64> piece = TK_AS_PROVED(block_index(), worker_of(block_index(), 1)); piece < arguments.extent[1];
+       piece += TK_AS_PROVED(grid_size(), workers_of(grid_size(), 1)))
     m.for_piece(piece, [&](int which) {
       const PackMask<P.wide> good = D::valid(m);
       TK_UNROLL
       for (int e = P.wide - 1; e >= 0; --e)
         if (e < m.count && !good.v[e])
-          atomic_min(global<u64>(arguments.flag), static_cast<u64>(which) << 40 | static_cast<u64>(m.first + e));
+          atomic_min(global_one<u64>(arguments.flag), static_cast<u64>(which) << 40 | static_cast<u64>(m.first + e));
     });
 }
 

@@ -6,7 +6,7 @@ namespace tokitai::device {
 
 // Every block of the launch arrives before any goes on. The launch must be cooperative; `counter` starts at zero
 // and `round` counts the barriers from one.
-TK_FN void grid_barrier(Global<u32> counter, u32 round) {
+TK_FN void grid_barrier(GlobalSpot<u32> counter, u32 round) {
   fence();
   barrier();
   if (thread_index() == 0) {

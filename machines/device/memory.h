@@ -4,6 +4,7 @@
 // The alias header comes first: it says what TK_FN is.
 #include "machines/device/arguments.h"
 #include "machines/device/kinds.h"
+#include "machines/device/place.h"
 #include "numerics/base.h"
 
 namespace tokitai::device {
@@ -78,16 +79,16 @@ template <Kind K, int wide> TK_FN Packed<K, wide> pack(const float (&v)[wide]) {
 // Reads or writes in accesses of `access` bytes, which the address is a multiple of. Constant: nobody writes there
 // while the kernel runs.
 template <Kind K, int wide, int access, bool constant = false>
-TK_FN Packed<K, wide> load_packed(Global<const Raw<K>> from) {
+TK_FN Packed<K, wide> load_packed(GlobalSpot<const Raw<K>> from) {
   Packed<K, wide> p;
   if constexpr (access < 4) {
     TK_UNROLL
-    for (int e = 0; e < wide; ++e) p.set(e, from[e]);
+    for (Counter e = 0; e < wide; ++e) p.set(e, from[e]);
   } else {
     constexpr int kWords = access / 4;
     TK_UNROLL
-    for (int a = 0; a < Packed<K, wide>::kWords / kWords; ++a) {
-      const Global<const Words<kWords>> at = cast<const Words<kWords>>(from);
+    for (Counter a = 0; a < Packed<K, wide>::kWords / kWords; ++a) {
+      const GlobalSpot<const Words<kWords>> at = cast<const Words<kWords>>(from);
       const Words<kWords> words = constant ? load_constant(at, a) : Words<kWords>(at[a]);
       TK_UNROLL
       for (int w = 0; w < kWords; ++w) p.word[a * kWords + w] = words.word[w];
@@ -95,14 +96,14 @@ TK_FN Packed<K, wide> load_packed(Global<const Raw<K>> from) {
   }
   return p;
 }
-template <Kind K, int wide, int access> TK_FN void store_packed(Global<Raw<K>> to, const Packed<K, wide>& p) {
+template <Kind K, int wide, int access> TK_FN void store_packed(GlobalSpot<Raw<K>> to, const Packed<K, wide>& p) {
   if constexpr (access < 4) {
     TK_UNROLL
-    for (int e = 0; e < wide; ++e) to[e] = p.raw(e);
+    for (Counter e = 0; e < wide; ++e) to[e] = p.raw(e);
   } else {
     constexpr int kWords = access / 4;
     TK_UNROLL
-    for (int a = 0; a < Packed<K, wide>::kWords / kWords; ++a) {
+    for (Counter a = 0; a < Packed<K, wide>::kWords / kWords; ++a) {
       Words<kWords> words;
       TK_UNROLL
       for (int w = 0; w < kWords; ++w) words.word[w] = p.word[a * kWords + w];
@@ -111,30 +112,43 @@ template <Kind K, int wide, int access> TK_FN void store_packed(Global<Raw<K>> t
   }
 }
 // The same where only `count` elements exist.
-template <Kind K, int wide> TK_FN Packed<K, wide> load_some(Global<const Raw<K>> from, int count) {
+template <Kind K, int wide> TK_FN Packed<K, wide> load_some(GlobalSpot<const Raw<K>> from, Place<Existing, int> count) {
   Packed<K, wide> p{};
   TK_UNROLL
-  for (int e = 0; e < wide; ++e) {
+  for (Counter e = 0; e < wide; ++e) {
     Raw<K> raw = 0;
     if (e < count) raw = from[e];
     p.set(e, raw);
   }
   return p;
 }
-template <Kind K, int wide> TK_FN void store_some(Global<Raw<K>> to, const Packed<K, wide>& p, int count) {
+template <Kind K, int wide>
+TK_FN void store_some(GlobalSpot<Raw<K>> to, const Packed<K, wide>& p, Place<Existing, int> count) {
   TK_UNROLL
-  for (int e = 0; e < wide; ++e)
+  for (Counter e = 0; e < wide; ++e)
     if (e < count) to[e] = p.raw(e);
 }
 
-template <Kind K> TK_FN Global<Raw<K>> elements(const Operand& operand, i64 row) {
-  return global<Raw<K>>(operand.data) + row * operand.stride;
+// One row of an operand, and where a row begins.
+template <Kind K> TK_FN Global<Raw<K>, Column> elements(const Operand& operand, Place<Row, i64> row) {
+  return global<Raw<K>, Column>(operand.data) + TK_AS_PROVED(row * operand.stride, row_begin(row, operand.stride));
 }
-template <Kind K> TK_FN i64 load_integer(const Operand& operand, i64 i) {
+template <Kind K> TK_FN i64 load_integer(const Operand& operand, Place<Row, i64> i) {
   if constexpr (K == Kind::i32)
-    return static_cast<std::int32_t>(global<const u32>(operand.data)[i]);
+    return static_cast<std::int32_t>(global<const u32, Row>(operand.data)[i]);
   else
-    return static_cast<i64>(global<const u64>(operand.data)[i]);
+    return static_cast<i64>(global<const u64, Row>(operand.data)[i]);
 }
 
+// What addresses are multiples of; no address comes back out of it.
+template <class A> TK_FN Multiples multiples_of(const A& address) { return std::bit_cast<Multiples>(address); }
+
+// What a check said: the smallest position that it refused.
+TK_FN bool refused(const Arguments& arguments) { return *global_one<u64>(arguments.flag) != kUnflagged; }
+TK_FN void refuse(const Arguments& arguments, u64 position) { atomic_min(global_one<u64>(arguments.flag), position); }
+
 }  // namespace tokitai::device
+
+#if defined(TK_LOCKSTEP_LIBRARY)
+#include "machines/lockstep/kernel_text.h"
+#endif

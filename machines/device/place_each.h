@@ -6,14 +6,23 @@
 namespace tokitai::device {
 
 // One step of the search for the tensor that a piece belongs to: the middle of those it can still be.
-template <class I> TK_FN I middle_of(I low, I high) { return (low + high + 1) / 2; }
+template <class I> TK_FN Place<Given<InList>, I> middle_of(Place<InList, I> low, Place<InList, I> high) {
+  return (low + high + 1) / 2;
+}
+
+// The last of them at the start, and once the middle is too far.
+template <class I> TK_FN Place<Given<InList>, I> last_of_list(I count) { return count - 1; }
+template <class I> TK_FN Place<Given<InList>, I> before_middle(Place<InList, I> middle) { return middle - 1; }
 
 // The first element of a piece, in its tensor; `first_piece` is the tensor's.
-template <class L> TK_FN L piece_begin(L piece, L first_piece, int turns, int threads, int wide) {
+template <class L>
+TK_FN Place<Begin<Element>, L> piece_begin(Place<Row, L> piece, L first_piece, int turns, int threads, int wide) {
   return (piece - first_piece) * turns * threads * wide;
 }
 // The first element of a thread's vector in one turn.
-template <class L, class I> TK_FN L vector_begin(L begin, I turn, I thread, int threads, int wide) {
+template <class L, class I>
+TK_FN Place<Element, L> vector_begin(Place<Begin<Element>, L> begin, CounterOf<I> turn, Place<Thread, I> thread,
+                                     int threads, int wide) {
   return begin + (as_long(turn) * threads + thread) * wide;
 }
 

@@ -1,14 +1,10 @@
 // What a plan of the row pattern says about the layout of a block of threads and of its shared memory.
 #pragma once
+#include "machines/device/access.h"
 #include "machines/device/kinds.h"
 #include "machines/device/plans.h"
 
 namespace tokitai::device {
-
-// An element of this thread: which block of columns, chunk and lane of it.
-struct At {
-  int block, chunk, element;
-};
 
 struct RowNumbers {
   int column_threads;  // per block of 2048 columns
@@ -39,6 +35,12 @@ constexpr RowNumbers row_numbers(const RowPlan& p) {
   n.box_at = n.staged_bytes + (p.cluster > 1 ? 16 : 0);
   return n;
 }
+
+// Where in shared memory: the staged cells, two mailboxes, the box, and a few words in its place.
+constexpr Place<Byte<StagedCell>, int> cells_byte(const RowPlan&) { return 0; }
+constexpr Place<Byte<Counted>, int> mailboxes_byte(const RowPlan& p) { return row_numbers(p).staged_bytes; }
+constexpr Place<Byte<BoxSlot>, int> box_byte(const RowPlan& p) { return row_numbers(p).box_at; }
+constexpr Place<Byte<Counted>, int> words_byte(const RowPlan& p) { return row_numbers(p).box_at; }
 
 // The columns a plan is right for. The planner keeps to it; what is proved about a plan is proved for all of these.
 struct ColumnRange {

@@ -1,6 +1,7 @@
 // What a plan of the segment pattern takes of shared memory and workspace, for the planner and for the kernel.
 // Templates over the integer type: the prover asks whether it is enough.
 #pragma once
+#include "machines/device/access.h"
 #include "machines/device/plans.h"
 
 namespace tokitai::device {
@@ -20,6 +21,13 @@ template <class L> constexpr L partial_rows(L pairs) { return (pairs / 32 + 1) *
 constexpr int bases_word(int groups, int digits) { return groups * digits; }
 constexpr int sums_word(int groups, int digits) { return (groups + 1) * digits; }
 constexpr int sort_shared_words(int groups, int digits) { return groups * digits + digits + groups; }
+// The same as bytes.
+constexpr Place<Byte<GroupDigit>, int> counts_byte() { return 0; }
+constexpr Place<Byte<Digit>, int> bases_byte(int groups, int digits) { return bases_word(groups, digits) * 4; }
+constexpr Place<Byte<Counted>, int> sums_byte(int groups, int digits) { return sums_word(groups, digits) * 4; }
+constexpr Place<Byte<StagedCell>, int> rows_byte(int groups, int digits) {
+  return sort_shared_words(groups, digits) * 4;
+}
 constexpr int segment_shared_bytes(const SegmentPlan& p, int row_bytes) {
   return sort_shared_words(p.threads / 32, 1 << p.digit_bits) * 4 + p.ahead * p.threads * row_bytes;
 }

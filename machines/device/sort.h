@@ -9,7 +9,7 @@ namespace tokitai::device {
 
 // Written out: compilers make other code of a call of sort_space.
 template <int digit_bits> TK_FN constexpr SortSpace sort_space_of(i64 pairs, i64 vocab, i64 blocks) {
-  SortSpace s{};
+  SortSpaceOf<i64, Written> s{};
   const i64 wanted = (pairs + kPairsPerWorker - 1) / kPairsPerWorker;
   s.workers = wanted < blocks ? wanted : blocks;
   s.keys = 0;
@@ -32,22 +32,39 @@ template <int digit_bits, int threads> struct Sorter {
   const SortSpace space;
   u32 round = 0;
   i64 pairs = 0;
-  int side = 0;  // which copy holds the pairs now
+  Counter side = 0;  // which copy holds the pairs now
 
   TK_FN Sorter(const Arguments& a, const SortSpace& s) : arguments(a), space(s) {}
-  TK_FN Global<u32> words(i64 from) const { return global<u32>(arguments.workspace) + from; }
-  TK_FN Global<u32> keys() const { return words(space.keys + side * arguments.extent[0]); }
-  TK_FN Global<u32> values() const { return words(space.values + side * arguments.extent[0]); }
-  TK_FN void put(i64 i, u32 key, u32 value) const {
+  template <class Space> TK_FN Global<u32, Space> words(Place<Begin<Space>, i64> from) const {
+    return global<u32, Workspace>(arguments.workspace) + from;
+  }
+  TK_FN Global<u32, Row> keys() const {
+    return words<Row>(
+        TK_AS_PROVED(space.keys + side * arguments.extent[0], copy_begin(space.keys, side, i64{arguments.extent[0]})));
+  }
+  TK_FN Global<u32, Row> values() const {
+    return words<Row>(TK_AS_PROVED(space.values + side * arguments.extent[0],
+                                   copy_begin(space.values, side, i64{arguments.extent[0]})));
+  }
+  TK_FN void put(Place<Row, i64> i, u32 key, u32 value) const {
     keys()[i] = key;
     values()[i] = value;
   }
-  TK_FN void meet() { grid_barrier(global<u32>(arguments.counter), ++round); }
+  TK_FN void meet() { grid_barrier(global_one<u32>(arguments.counter), ++round); }
 
   // Shared memory: a count per group and digit, a base per digit, a sum per group.
-  TK_FN Shared<u32> group_counts() const { return shared<u32>(0) + group_counts_word(thread_index() / 32, kDigits); }
-  TK_FN Shared<u32> bases() const { return shared<u32>(bases_word(kGroups, kDigits) * 4); }
-  TK_FN Shared<u32> group_sums() const { return shared<u32>(sums_word(kGroups, kDigits) * 4); }
+  TK_FN Counter lane_index() const { return TK_AS_PROVED(thread_index() % 32, lane_in_group(thread_index())); }
+  TK_FN Counter group_index() const { return TK_AS_PROVED(thread_index() / 32, group_of_thread(thread_index())); }
+  TK_FN Shared<u32, GroupDigit> counts() const { return shared<u32, GroupDigit>(TK_AS_PROVED(0, counts_byte())); }
+  TK_FN Shared<u32, Digit> group_counts() const { return counts() + group_counts_word(group_index(), kDigits); }
+  TK_FN Shared<u32, Digit> bases() const {
+    return shared<u32, Digit>(TK_AS_PROVED(bases_word(kGroups, kDigits) * 4, bases_byte(kGroups, kDigits)));
+  }
+  TK_FN Shared<u32, Counted> group_sums() const {
+    return shared<u32, Counted>(TK_AS_PROVED(sums_word(kGroups, kDigits) * 4, sums_byte(kGroups, kDigits)));
+  }
+  // A digit that memory said, and what a pair's count says.
+  TK_FN Place<Digit, u32> known(u32 digit) const { return TK_AS_PROVED(digit, given_digit(digit, kDigits)); }
 
   // The threads of this group that hold the same digit; bits beyond the pairs' end are never among them.
   static TK_FN u32 same(u32 digit, bool real) {
@@ -61,10 +78,16 @@ template <int digit_bits, int threads> struct Sorter {
   }
   template <class F> TK_FN void for_pairs(F f) const {
     const i64 each = pairs_of_group(pairs, space.workers, kGroups);
-    const i64 first = TK_AS_PROVED((static_cast<i64>(block_index()) * kGroups + thread_index() / 32) * each,
-                                   first_pair(block_index(), thread_index() / 32, each, kGroups));
+    const Place<Row, i64> first = TK_AS_PROVED((static_cast<i64>(block_index()) * kGroups + thread_index() / 32) * each,
+                                               first_pair(block_index(), group_index(), each, kGroups));
     const i64 end = pairs_end(first, each, pairs);
-    for (i64 i = first; i < end; i += 32) f(i + thread_index() % 32, i + thread_index() % 32 < end);
+    for (Place<Row, i64> i = first; i < end; i += 32)
+      f(TK_AS_PROVED(i + thread_index() % 32, position_of(i, lane_index())), i + thread_index() % 32 < end);
+  }
+
+  TK_FN Counter other() const { return TK_AS_PROVED(side ^ 1, other_side(side)); }
+  TK_FN Place<GroupDigit, int> group_count_of(Counter g, Place<Digit, int> d) const {
+    return TK_AS_PROVED(group_counts_word(g, kDigits) + d, group_digit(g, d, kDigits));
   }
 
   TK_FN void sort(i64 count, i64 vocab) {
@@ -73,22 +96,24 @@ template <int digit_bits, int threads> struct Sorter {
   }
   TK_FN void pass(int shift) {
     const bool works = block_index() < space.workers;
-    const int lane = thread_index() % 32;
+    const Counter lane = lane_index();
     if (works) {
-      for (int d = lane; d < kDigits; d += 32) group_counts()[d] = 0;
+      for (Place<Digit, int> d = TK_AS_PROVED(lane, own_digit(lane)); d < kDigits; d += 32) group_counts()[d] = 0;
       warp_barrier();
-      for_pairs([&](i64 i, bool real) {
+      for_pairs([&](Place<Row, i64> i, bool real) {
         u32 digit = 0;
         if (real) digit = (keys()[i] >> shift) % kDigits;
         const u32 mask = same(digit, real);
-        if (real && (mask >> lane) == 1u) group_counts()[digit] = group_counts()[digit] + count_bits(mask);
+        if (real && (mask >> lane) == 1u)
+          group_counts()[known(digit)] = group_counts()[known(digit)] + count_bits(mask);
         warp_barrier();
       });
       barrier();
-      for (int d = thread_index(); d < kDigits; d += threads) {
+      for (Place<Digit, int> d = TK_AS_PROVED(thread_index(), own_digit(thread_index())); d < kDigits; d += threads) {
         u32 total = 0;
-        for (int g = 0; g < kGroups; ++g) total += shared<u32>(0)[group_counts_word(g, kDigits) + d];
-        words(space.counts)[count_word(d, space.workers) + block_index()] = total;
+        for (Counter g = 0; g < kGroups; ++g) total += counts()[group_count_of(g, d)];
+        words<InMatrix>(space.counts)[TK_AS_PROVED(count_word(d, space.workers) + block_index(),
+                                                   count_place(d, space.workers, block_index()))] = total;
       }
     }
     meet();
@@ -96,7 +121,7 @@ template <int digit_bits, int threads> struct Sorter {
     meet();
     if (works) {
       place_digits();
-      for_pairs([&](i64 i, bool real) {
+      for_pairs([&](Place<Row, i64> i, bool real) {
         u32 key = 0, value = 0;
         if (real) {
           key = keys()[i];
@@ -105,34 +130,47 @@ template <int digit_bits, int threads> struct Sorter {
         const u32 digit = (key >> shift) % kDigits;
         const u32 mask = same(digit, real);
         u32 at = 0;
-        if (real) at = group_counts()[digit] + count_bits(mask & ((1u << lane) - 1u));
+        if (real) at = group_counts()[known(digit)] + count_bits(mask & ((1u << lane) - 1u));
         warp_barrier();
-        if (real && (mask >> lane) == 1u) group_counts()[digit] = at + 1;  // this thread is the last of them
+        if (real && (mask >> lane) == 1u) group_counts()[known(digit)] = at + 1;  // this thread is the last of them
         warp_barrier();
         if (real) {
-          words(space.keys + (side ^ 1) * arguments.extent[0])[at] = key;
-          words(space.values + (side ^ 1) * arguments.extent[0])[at] = value;
+          words<Row>(TK_AS_PROVED(
+              space.keys + (side ^ 1) * arguments.extent[0],
+              copy_begin(space.keys, other(), i64{arguments.extent[0]})))[TK_AS_PROVED(at, given_row(i64{at}, pairs))] =
+              key;
+          words<Row>(TK_AS_PROVED(space.values + (side ^ 1) * arguments.extent[0],
+                                  copy_begin(space.values, other(),
+                                             i64{arguments.extent[0]})))[TK_AS_PROVED(at, given_row(i64{at}, pairs))] =
+              value;
         }
       });
     }
-    side ^= 1;
+    side = other();
     meet();
   }
 
   // Each digit's counts become how many of its pairs lie in the blocks before; a group of threads per digit.
   TK_FN void scan_counts() const {
-    const int lane = thread_index() % 32;
-    for (int d = block_index() * kGroups + thread_index() / 32; d < kDigits; d += grid_size() * kGroups) {
+    const Counter lane = lane_index();
+    for (Place<Digit, int> d = TK_AS_PROVED(block_index() * kGroups + thread_index() / 32,
+                                            digit_of_group(block_index(), group_index(), kGroups));
+         d < kDigits; d += TK_AS_PROVED(grid_size() * kGroups, digit_step(grid_size(), kGroups))) {
       u32 before = 0;
-      for (i64 first = 0; first < space.workers; first += 32) {
+      for (CounterOf<i64> first = 0; first < space.workers; first += 32) {
         const bool real = first + lane < space.workers;
         u32 count = 0;
-        if (real) count = words(space.counts)[count_word(d, space.workers) + first + lane];
+        if (real)
+          count = words<InMatrix>(space.counts)[TK_AS_PROVED(
+              count_word(d, space.workers) + first + lane, count_place(d, space.workers, scanned_worker(first, lane)))];
         const u32 sum = inclusive(count);
-        if (real) words(space.counts)[count_word(d, space.workers) + first + lane] = before + sum - count;
+        if (real)
+          words<InMatrix>(space.counts)[TK_AS_PROVED(count_word(d, space.workers) + first + lane,
+                                                     count_place(d, space.workers, scanned_worker(first, lane)))] =
+              before + sum - count;
         before += shuffle(sum, 31);
       }
-      if (lane == 0) words(space.totals)[d] = before;
+      if (lane == 0) words<Digit>(space.totals)[d] = before;
     }
   }
   // The sum of a group's values up to this thread's.
@@ -153,33 +191,34 @@ template <int digit_bits, int threads> struct Sorter {
     u32 total[kEach], before[kEach];
     u32 mine = 0;
     TK_UNROLL
-    for (int k = 0; k < kEach; ++k) {
-      const int d = scanned_digit(thread_index(), k, kEach);
+    for (Counter k = 0; k < kEach; ++k) {
+      const Place<Digit, int> d = scanned_digit(thread_index(), k, kEach);
       total[k] = before[k] = 0;
       if (d < kDigits) {
-        total[k] = words(space.totals)[d];
-        before[k] = words(space.counts)[count_word(d, space.workers) + block_index()];
+        total[k] = words<Digit>(space.totals)[d];
+        before[k] = words<InMatrix>(space.counts)[TK_AS_PROVED(count_word(d, space.workers) + block_index(),
+                                                               count_place(d, space.workers, block_index()))];
       }
       mine += total[k];
     }
     // An exclusive scan of the digits' totals over the block.
     const u32 sum = inclusive(mine);
-    if (thread_index() % 32 == 31) group_sums()[thread_index() / 32] = sum;
+    if (thread_index() % 32 == 31) group_sums()[group_index()] = sum;
     barrier();
     u32 base = sum - mine;
-    for (int g = 0; g < thread_index() / 32; ++g) base += group_sums()[g];
+    for (Counter g = 0; g < thread_index() / 32; ++g) base += group_sums()[g];
     TK_UNROLL
-    for (int k = 0; k < kEach; ++k) {
-      const int d = scanned_digit(thread_index(), k, kEach);
+    for (Counter k = 0; k < kEach; ++k) {
+      const Place<Digit, int> d = scanned_digit(thread_index(), k, kEach);
       if (d < kDigits) bases()[d] = base + before[k];
       base += total[k];
     }
     barrier();
-    for (int d = thread_index(); d < kDigits; d += threads) {
+    for (Place<Digit, int> d = TK_AS_PROVED(thread_index(), own_digit(thread_index())); d < kDigits; d += threads) {
       u32 at = bases()[d];
-      for (int g = 0; g < kGroups; ++g) {
-        const u32 c = shared<u32>(0)[group_counts_word(g, kDigits) + d];
-        shared<u32>(0)[group_counts_word(g, kDigits) + d] = at;
+      for (Counter g = 0; g < kGroups; ++g) {
+        const u32 c = counts()[group_count_of(g, d)];
+        counts()[group_count_of(g, d)] = at;
         at += c;
       }
     }

@@ -28,38 +28,37 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     static constexpr int kWords = access < 4 ? 1 : access / 4;
     u32 held[kEach][kWords];
 
-    static TK_FN int vector_in(int turn) { return vector_of(turn, thread_index(), kThreads); }
-    // Written out: clang makes other code of calls of vector_outer and vector_inner for gfx942. They are the same.
-    static constexpr TK_FN int outer_of(int vector) {
-      return along_outer ? vector % kAcross * kVector : vector / kAcross;
+    static TK_FN Counter vector_in(Counter turn) { return vector_of(turn, thread_index(), kThreads); }
+    // Written out: clang makes other code of calls of vector_outer and vector_inner for gfx942. It is compared.
+    static constexpr TK_FN Counter outer_of(Counter vector) {
+      return TK_AS_PROVED(along_outer ? vector % kAcross * kVector : vector / kAcross,
+                          vector_outer(vector, along_outer, kAcross, kVector));
     }
-    static constexpr TK_FN int inner_of(int vector) {
-      return along_outer ? vector / kAcross : vector % kAcross * kVector;
+    static constexpr TK_FN Counter inner_of(Counter vector) {
+      return TK_AS_PROVED(along_outer ? vector / kAcross : vector % kAcross * kVector,
+                          vector_inner(vector, along_outer, kAcross, kVector));
     }
-    static constexpr bool as_proved() {
-      for (int v = 0; v < kVectors; ++v)
-        if (outer_of(v) != vector_outer(v, along_outer, kAcross, kVector) ||
-            inner_of(v) != vector_inner(v, along_outer, kAcross, kVector))
-          return false;
-      return true;
-    }
-    static_assert(as_proved());
 
     // A turn's vectors lie kRows stored rows below the last turn's.
     static constexpr int kRows = loader_shape(P, O, along_outer, outer).rows;
     static_assert(kThreads % kAcross == 0 && kRows > 0);
-    TK_FN void load(const Arguments& a, i64 first_outer, i64 first_inner, i64 outers, i64 inners) {
-      const int vector = vector_in(0);
-      const i64 o = first_outer + outer_of(vector), i = first_inner + inner_of(vector);
-      const i64 row = along_outer ? i : o, below = (along_outer ? inners : outers) - row;
+    TK_FN void load(const Arguments& a, Place<InTile, i64> first_outer, Place<InTile, i64> first_inner, i64 outers,
+                    i64 inners) {
+      const Counter vector = vector_in(0);
+      const Place<InTile, i64> o = TK_AS_PROVED(first_outer + outer_of(vector), in_tile(first_outer, outer_of(vector)));
+      const Place<InTile, i64> i = TK_AS_PROVED(first_inner + inner_of(vector), in_tile(first_inner, inner_of(vector)));
+      const Place<Row, i64> row = TK_AS_PROVED(along_outer ? i : o, stored_row(along_outer, o, i));
+      const i64 below = (along_outer ? inners : outers) - row;
       // Stored rows from this one on that exist, none where the vector itself lies beside them.
       const int left = !(along_outer ? o < outers : i < inners) ? 0
                        : below < outer + P.inner                ? static_cast<int>(below)
                                                                 : outer + P.inner;
-      Global<const Raw<K>> from = elements<K>(a.operand[O], row) + (along_outer ? o : i);
-      const i64 step = a.operand[O].stride * kRows;
+      GlobalSpot<const Raw<K>> from =
+          elements<K>(a.operand[O], row) + TK_AS_PROVED(along_outer ? o : i, stored_col(along_outer, o, i));
+      const Place<Step<Row>, i64> step =
+          TK_AS_PROVED(a.operand[O].stride * kRows, stored_step(i64{a.operand[O].stride}, kRows));
       TK_UNROLL
-      for (int turn = 0; turn < kEach; ++turn) {
+      for (Counter turn = 0; turn < kEach; ++turn) {
         TK_UNROLL
         for (int w = 0; w < kWords; ++w) held[turn][w] = 0;
         if ((kVectors % kThreads == 0 || vector_in(turn) < kVectors) && turn * kRows < left) {
@@ -75,10 +74,10 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
       }
     }
     // Widened, as [inner][outer].
-    TK_FN void store(Shared<float> to) const {
+    TK_FN void store(Shared<float, StagedWord> to) const {
       TK_UNROLL
-      for (int turn = 0; turn < kEach; ++turn) {
-        const int vector = vector_in(turn);
+      for (Counter turn = 0; turn < kEach; ++turn) {
+        const Counter vector = vector_in(turn);
         if (kVectors % kThreads != 0 && vector >= kVectors) break;
         float v[kVector];
         TK_UNROLL
@@ -88,33 +87,43 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
           else
             v[e] = widen<K>(held[turn][e]);
         }
-        const Shared<float> at = to + staged_word(inner_of(vector), outer_of(vector), pitch);
+        const SharedSpot<float> at = to + staged_word(inner_of(vector), outer_of(vector), pitch);
         if constexpr (along_outer && kVector >= 4) {
           TK_UNROLL
-          for (int q = 0; q < kVector / 4; ++q)
+          for (Counter q = 0; q < kVector / 4; ++q)
             cast<Words<4>>(at)[q] = {{bits(v[4 * q]), bits(v[4 * q + 1]), bits(v[4 * q + 2]), bits(v[4 * q + 3])}};
         } else {
           TK_UNROLL
-          for (int e = 0; e < kVector; ++e) at[along_outer ? e : e * pitch] = v[e];
+          for (Counter e = 0; e < kVector; ++e)
+            at[TK_AS_PROVED(along_outer ? int(e) : e * pitch, staged_element(e, along_outer, pitch))] = v[e];
         }
       }
     }
   };
 
-  static TK_FN int thread_row(int i) { return tile_row(thread_index(), i, P.rows, P.thread_rows, kThreadsAcross); }
-  static TK_FN int thread_col(int j) { return tile_col(thread_index(), j, P.cols, P.thread_cols, kThreadsAcross); }
+  static TK_FN Counter four(Counter q) { return TK_AS_PROVED(4 * q, first_of_four(q)); }
+  static TK_FN Place<Begin<TileLine>, int> line(Counter i, int pitch) {
+    return TK_AS_PROVED(i * pitch, line_begin(i, pitch));
+  }
+  static TK_FN Place<TileLine, int> thread_row(Counter i) {
+    return tile_row(thread_index(), i, P.rows, P.thread_rows, kThreadsAcross);
+  }
+  static TK_FN Place<TileLine, int> thread_col(Counter j) {
+    return tile_col(thread_index(), j, P.cols, P.thread_cols, kThreadsAcross);
+  }
 
-  TK_FN void multiply(Shared<const float> a, Shared<const float> b, float (&acc)[P.thread_rows][P.thread_cols]) const {
+  TK_FN void multiply(Shared<const float, TileLine> a, Shared<const float, TileLine> b,
+                      float (&acc)[P.thread_rows][P.thread_cols]) const {
     float x[P.thread_rows], y[P.thread_cols];
     TK_UNROLL
-    for (int q = 0; q < P.thread_rows / 4; ++q) {
-      const Words<4> w = *cast<const Words<4>>(a + thread_row(4 * q));
+    for (Counter q = 0; q < P.thread_rows / 4; ++q) {
+      const Words<4> w = *cast<const Words<4>>(a + thread_row(four(q)));
       TK_UNROLL
       for (int e = 0; e < 4; ++e) x[4 * q + e] = from_bits(w.word[e]);
     }
     TK_UNROLL
-    for (int q = 0; q < P.thread_cols / 4; ++q) {
-      const Words<4> w = *cast<const Words<4>>(b + thread_col(4 * q));
+    for (Counter q = 0; q < P.thread_cols / 4; ++q) {
+      const Words<4> w = *cast<const Words<4>>(b + thread_col(four(q)));
       TK_UNROLL
       for (int e = 0; e < 4; ++e) y[4 * q + e] = from_bits(w.word[e]);
     }
@@ -139,13 +148,13 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     using FactorB = FactorOf<B>;
     const i64 rows = arguments.extent[0], cols = arguments.extent[1], inner = arguments.extent[2];
     const i64 tiles_across = pieces_of(cols, P.cols);
-    const i64 first_row = tile_first_row(block_index(), tiles_across, P.rows);
-    const i64 first_col = tile_first_col(block_index(), tiles_across, P.cols);
+    const Place<InTile, i64> first_row = tile_first_row(block_index(), tiles_across, P.rows);
+    const Place<InTile, i64> first_col = tile_first_col(block_index(), tiles_across, P.cols);
 
     // A's rows are the output's; stored transposed, memory runs along them. B's columns likewise.
     Loader<FactorA::index, FactorA::transposed, P.rows, P.access[FactorA::index], kPitchA> load_a;
     Loader<FactorB::index, !FactorB::transposed, P.cols, P.access[FactorB::index], kPitchB> load_b;
-    const Shared<float> memory = shared<float>(0);
+    const Shared<float, StagedWord> memory = shared<float, StagedWord>(TK_AS_PROVED(0, factors_byte()));
     float acc[P.thread_rows][P.thread_cols];
     TK_UNROLL
     for (int i = 0; i < P.thread_rows; ++i) {
@@ -155,40 +164,43 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
 
     load_a.load(arguments, first_row, 0, rows, inner);
     load_b.load(arguments, first_col, 0, cols, inner);
-    int stage = 0;
-    for (i64 k = 0; k < inner; k += P.inner) {
-      const Shared<float> a = memory + stage * kBuffer, b = a + kPitchA * P.inner;
+    Counter stage = 0;
+    for (Place<InTile, i64> k = 0; k < inner; k += P.inner) {
+      const Shared<float, StagedWord> a = memory + TK_AS_PROVED(stage * kBuffer, stage_begin(stage, kBuffer));
+      const Shared<float, StagedWord> b = a + TK_AS_PROVED(kPitchA * P.inner, second_factor(kPitchA, P.inner));
       load_a.store(a);
       load_b.store(b);
       barrier();  // also orders this stage's last readers before its next writers, two turns on
       if (k + P.inner < inner) {
-        load_a.load(arguments, first_row, k + P.inner, rows, inner);
-        load_b.load(arguments, first_col, k + P.inner, cols, inner);
+        load_a.load(arguments, first_row, TK_AS_PROVED(k + P.inner, chain_next(k, P.inner)), rows, inner);
+        load_b.load(arguments, first_col, TK_AS_PROVED(k + P.inner, chain_next(k, P.inner)), cols, inner);
         TK_UNROLL
-        for (int i = 0; i < P.inner; ++i) multiply(a + i * kPitchA, b + i * kPitchB, acc);
+        for (Counter i = 0; i < P.inner; ++i) multiply(a + line(i, kPitchA), b + line(i, kPitchB), acc);
       } else {  // what is not there is not added: +0 would turn a -0 into +0
         const int left = static_cast<int>(inner - k);
-        for (int i = 0; i < left; ++i) multiply(a + i * kPitchA, b + i * kPitchB, acc);
+        for (Counter i = 0; i < left; ++i) multiply(a + line(i, kPitchA), b + line(i, kPitchB), acc);
       }
-      stage ^= 1;
+      stage = TK_AS_PROVED(stage ^ 1, other_side(stage));
     }
 
     constexpr Kind K = kind_at(P.kinds, C::index);
     TK_UNROLL
-    for (int i = 0; i < P.thread_rows; ++i) {
-      const i64 row = first_row + thread_row(i);
+    for (Counter i = 0; i < P.thread_rows; ++i) {
+      const Place<Row, i64> row = TK_AS_PROVED(first_row + thread_row(i), output_row(first_row, thread_row(i)));
       if (row >= rows) continue;
       TK_UNROLL
-      for (int q = 0; q < P.thread_cols / 4; ++q) {
-        const i64 col = first_col + thread_col(4 * q);
+      for (Counter q = 0; q < P.thread_cols / 4; ++q) {
+        const Place<Column, i64> col =
+            TK_AS_PROVED(first_col + thread_col(four(q)), output_col(first_col, thread_col(four(q))));
         const i64 left = cols - col;
         if (left <= 0) continue;
         const Packed<K, 4> out = pack<K, 4>({acc[i][4 * q], acc[i][4 * q + 1], acc[i][4 * q + 2], acc[i][4 * q + 3]});
-        const Global<Raw<K>> to = elements<K>(arguments.operand[C::index], row) + col;
+        const GlobalSpot<Raw<K>> to = elements<K>(arguments.operand[C::index], row) + col;
         if constexpr (P.access[C::index] >= 4 * bytes_of(K))
           store_packed<K, 4, 4 * bytes_of(K)>(to, out);
         else
-          store_some<K, 4>(to, out, TK_AS_PROVED(left < 4 ? static_cast<int>(left) : 4, at_most(left, 4)));
+          store_some<K, 4>(to, out,
+                           TK_AS_PROVED(left < 4 ? static_cast<int>(left) : 4, at_most(left_of(cols, col), 4)));
       }
     }
   }

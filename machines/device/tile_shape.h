@@ -1,5 +1,6 @@
 // What a plan of the tile pattern says about the layout of a block of threads and of its shared memory.
 #pragma once
+#include "machines/device/access.h"
 #include "machines/device/kinds.h"
 #include "machines/device/plans.h"
 
@@ -16,6 +17,8 @@ constexpr TileShape tile_shape(const TilePlan& p) {
   const int pitch_a = p.rows + 4, pitch_b = p.cols + 4, across = p.cols / p.thread_cols;
   return {pitch_a, pitch_b, across, p.rows / p.thread_rows * across, (pitch_a + pitch_b) * p.inner};
 }
+
+constexpr Place<Byte<StagedWord>, int> factors_byte() { return 0; }
 
 // One factor's share of a tile, cut into vectors of one memory access.
 struct LoaderShape {

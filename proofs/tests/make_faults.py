@@ -46,18 +46,28 @@ def broken(text, old, new):
     return name, text[first:begin] + new + text[end:last]
 
 
+def without_claim(root, broken_functions):
+    """The functions that make places (friends of class Place) and that no fault breaks: no claim is known to see one."""
+    friends = (root / "machines/lockstep/makers.inc").read_text()
+    words_of_the_machine = {"thread_index", "block_index", "cluster_rank"}
+    return set(re.findall(r"friend [^(;]*?(\w+)\(", friends)) - set(broken_functions) - words_of_the_machine
+
+
 def main(root, output):
-    faults, texts, table = read_faults(root / "proofs/tests/faults.txt"), [], []
+    faults, texts, table, names = read_faults(root / "proofs/tests/faults.txt"), [], [], []
     for number, fault in enumerate(faults):
         where = f"faults.txt: {fault['fault']}"
         try:
             name, function = broken((root / fault["file"]).read_text(), "\n".join(fault["-"]), "\n".join(fault["+"]))
         except ValueError as e:
             sys.exit(f"{where}: its text in {fault['file']} {e}")
+        names.append(name)
         texts.append(f"namespace tokitai::fault_{number} {{\nusing namespace device;\nusing proofs::PassSchedule, "
                      f"proofs::Schedule, proofs::Symbol;\n{function}\n}}\n")
         table.append(f'    {{"{fault["fault"]}", "{fault["claim"]}", '
                      f"[](Functions& f) {{ f.{name} = fault_{number}::{name}; }}}},\n")
+    if missing := without_claim(root, names):
+        sys.exit(f"faults.txt breaks no {', '.join(sorted(missing))}: a function that makes places needs a claim")
     output.write_text('// Made from faults.txt by make_faults.py.\n#include "proofs/tests/faults.h"\n\n' + "\n".join(texts) + "\nnamespace tokitai::proofs {\n\n"
                       "const std::vector<Fault>& faults() {\n  static const std::vector<Fault> all{\n" + "".join(table) +
                       "  };\n  return all;\n}\n\n}  // namespace tokitai::proofs\n")

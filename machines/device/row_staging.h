@@ -1,0 +1,154 @@
+// Where a thread of the row pattern stands, which elements of a row it works on, and their way into shared memory.
+#pragma once
+#include "machines/device/memory.h"
+#include "machines/device/place_row.h"
+#include "machines/device/row_shape.h"
+#include "patterns/names.h"
+
+namespace tokitai::device {
+
+template <class D, RowPlan P> struct RowStaging : D::Names {
+  using Shape = RowShape<P>;
+  using Cell = Words<Shape::kPiece / 4>;
+
+  const Arguments& arguments;
+  const i64 rows;
+  const int n;  // columns
+  const Place<TeamThread, int> thread;
+  const Place<Team, int> team;
+  const Place<Rank, int> rank;
+  const Place<Lane, int> lane;  // the first of this thread's
+  const Place<ColumnBlock, int> first_block;
+  Place<Row, i64> row{};
+  Counter stage = 0;
+  mutable Counter parity = 0;
+
+  TK_FN explicit RowStaging(const Arguments& a)
+      : arguments(a),
+        rows(a.extent[0]),
+        n(P.cols > 0 ? P.cols : static_cast<int>(a.extent[1])),
+        thread(thread_in_team(thread_index(), Shape::kTeam)),
+        team(team_of(thread_index(), Shape::kTeam)),
+        rank(P.cluster > 1 ? Place<Rank, int>(cluster_rank()) : Place<Rank, int>(0)),
+        lane(first_lane(thread, P.wide)),
+        first_block(first_block_of(rank, thread, Shape::kHeld, P.wide)) {}
+
+  TK_FN float cols() const { return static_cast<float>(n); }
+  TK_FN i64 width() const { return n; }
+  template <int I> TK_FN float value(Scalar<I>) const {
+    if constexpr ((P.zeros >> I) & 1u)
+      return 0.0f;
+    else
+      return arguments.scalar[I];
+  }
+  template <int I> TK_FN i64 value(IntegerOption<I>) const { return arguments.option[I]; }
+  template <int I> TK_FN bool has(IntegerOption<I>) const { return (arguments.options_set >> I) & 1u; }
+
+  // --- Which elements exist.
+  TK_FN int blocks() const { return column_blocks(n); }
+  TK_FN Place<Column, int> column(At i) const {
+    return column_of(i.block, i.chunk, TK_AS_PROVED(lane + i.element, lane_of(lane, i.element)));
+  }
+  // How many of the vector's elements exist; `wide` and 0 are the usual answers.
+  TK_FN Place<Existing, int> existing(Place<ColumnBlock, int> block, Counter chunk) const {
+    if constexpr (P.guard == Guard::none) return P.wide;
+    const int left = n - column_of(block, chunk, lane);
+    return TK_AS_PROVED(left >= P.wide ? P.wide
+                        : left > 0     ? left
+                                       : 0,
+                        tokitai::device::existing(left_of(n, column_of(block, chunk, lane)), P.wide));
+  }
+  // Calls f(block) for the blocks of columns this thread works on.
+  template <class F> TK_FN void for_blocks(F f) const {
+    if constexpr (P.on_chip) {
+      f(first_block);
+    } else {
+      for (Place<ColumnBlock, int> block = first_block; block < blocks(); block += Shape::kHeld) f(block);
+    }
+  }
+  // Calls f(chunk, count) for the vectors of a block that have any element; where the plan is blind, for all of them:
+  // every thread then runs the same text, and no barrier waits for the slower one of the last block. Otherwise a whole
+  // block is asked for once, so that its vectors need not be.
+  template <class F> TK_FN void for_chunks(Place<ColumnBlock, int> block, F f) const {
+    if (P.guard == Guard::none || (!P.blind && P.chunks == kChunks && whole_block(block, n))) {
+      TK_UNROLL
+      for (Counter chunk = 0; chunk < P.chunks; ++chunk) f(chunk, P.wide);
+    } else {
+      TK_UNROLL
+      for (Counter chunk = 0; chunk < P.chunks; ++chunk) {
+        const Place<Existing, int> count = existing(block, chunk);
+        if (P.blind || count > 0) f(chunk, count);
+      }
+    }
+  }
+  static TK_FN bool inside(int element, int count) { return P.guard != Guard::elements || element < count; }
+
+  // --- Rows on chip.
+  template <int O> static constexpr int slot() { return count_set(P.staged & ((1u << O) - 1u)); }
+  TK_FN SharedSpot<Cell> cell(Counter which_stage, Counter operand, Counter chunk, Counter piece) const {
+    return shared<Cell, StagedCell>(TK_AS_PROVED(0, cells_byte(P))) + staged_cell(which_stage, operand, chunk, piece,
+                                                                                  thread_index(), Shape::kStaged,
+                                                                                  P.chunks, Shape::kPieces, P.threads);
+  }
+  // Sends for a row's elements of this thread.
+  template <int O> TK_FN void fetch(Place<Row, i64> from_row, Counter into) const {
+    constexpr Kind K = kind_at(P.kinds, O);
+    const Global<const Raw<K>, Column> from = elements<K>(arguments.operand[O], from_row);
+    for_chunks(first_block, [&](Counter chunk, Place<Existing, int> count) {
+      if (P.blind && count == 0) return;
+      const GlobalSpot<const Raw<K>> at = from + column_of(first_block, chunk, lane);
+      if constexpr (P.access < 4 || P.guard == Guard::elements) {
+        const Packed<K, P.wide> p = load_some<K, P.wide>(at, count);
+        TK_UNROLL
+        for (Counter piece = 0; piece < Shape::kPieces; ++piece) {
+          Cell c;
+          TK_UNROLL
+          for (int w = 0; w < Shape::kPiece / 4; ++w) c.word[w] = p.word[piece * (Shape::kPiece / 4) + w];
+          *cell(into, slot<O>(), chunk, piece) = c;
+        }
+      } else {
+        constexpr int kBytes = P.access < Shape::kPiece ? P.access : Shape::kPiece;
+        using Part = Words<kBytes / 4>;
+        TK_UNROLL
+        for (Counter piece = 0; piece < Shape::kPieces; ++piece) {
+          TK_UNROLL
+          for (Counter part = 0; part < Shape::kPiece / kBytes; ++part)
+            copy_async<kBytes>(cast<Part>(cell(into, slot<O>(), chunk, piece)) + part,
+                               cast<const Part>(at) + TK_AS_PROVED(piece * (Shape::kPiece / kBytes) + part,
+                                                                   part_of(piece, part, Shape::kPiece / kBytes)));
+        }
+      }
+    });
+  }
+  // Where vectors that do not exist are worked on: they are zeros.
+  TK_FN void clear_missing() const {
+    if constexpr (P.blind)
+      for_chunks(first_block, [&](Counter chunk, Place<Existing, int> count) {
+        if (count > 0) return;
+        for (Counter s = 0; s < P.stages; ++s)
+          for (Counter operand = 0; operand < Shape::kStaged; ++operand)
+            for (Counter piece = 0; piece < Shape::kPieces; ++piece) *cell(s, operand, chunk, piece) = Cell{};
+      });
+  }
+  TK_FN void fetch_row(Place<Row, i64> from_row, Counter into) const {
+    if constexpr (P.on_chip) {
+      if (from_row < rows) fetch_operands<0>(from_row, into);
+      copy_commit();
+    }
+  }
+  template <int O> TK_FN void fetch_operands(Place<Row, i64> from_row, Counter into) const {
+    if constexpr (O < 8) {
+      if constexpr ((P.staged >> O) & 1u) fetch<O>(from_row, into);
+      fetch_operands<O + 1>(from_row, into);
+    }
+  }
+
+  template <Kind K> static TK_FN float value_in(const Cell& c, int e) {
+    if constexpr (bytes_of(K) == 2)
+      return widen<K>(static_cast<u16>(c.word[e / 2] >> (16 * (e % 2))));
+    else
+      return widen<K>(c.word[e]);
+  }
+};
+
+}  // namespace tokitai::device
