@@ -12,7 +12,6 @@ namespace tokitai::server {
 namespace {
 
 constexpr std::chrono::seconds kConnecting(10);
-constexpr std::chrono::seconds kReleasing(10);
 
 }  // namespace
 
@@ -44,11 +43,11 @@ bool ServerConnection::released_within(std::chrono::milliseconds time) {
 
 Result<std::string> ServerConnection::end(std::chrono::milliseconds) {
   channel_.close();
-  if (released_within(kReleasing)) return "the connection to " + name() + " was lost";
+  if (released_within(patience_)) return "the connection to " + name() + " was lost";
   return Status(Code::unavailable,
-                fmt::format("{} still holds the shared memory {} s after the connection ended; calls are refused until "
-                            "it has let go",
-                            name(), kReleasing.count()));
+                fmt::format("{} still holds the shared memory {:g} s after the connection ended; calls are refused "
+                            "until it has let go",
+                            name(), std::chrono::duration<double>(patience_).count()));
 }
 
 Status ServerConnection::unstick(Status stuck) {

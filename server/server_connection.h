@@ -10,8 +10,10 @@ namespace tokitai::server {
 
 class ServerConnection : public Supervisor {
  public:
-  ServerConnection(Hello hello, std::filesystem::path path, int shared)
-      : Supervisor(std::move(hello)), path_(std::move(path)), shared_(shared) {}
+  // `patience`: how long a server that was lost may take to let go of the shared memory before calls are refused.
+  ServerConnection(Hello hello, std::filesystem::path path, int shared,
+                   std::chrono::milliseconds patience = std::chrono::seconds(10))
+      : Supervisor(std::move(hello)), path_(std::move(path)), shared_(shared), patience_(patience) {}
   ~ServerConnection() override = default;
   void abandon() override { channel_.close(); }
 
@@ -30,6 +32,7 @@ class ServerConnection : public Supervisor {
 
   const std::filesystem::path path_;
   const int shared_;
+  const std::chrono::milliseconds patience_;
   Channel channel_;
   Descriptor held_, holding_;  // the end that tells, and the end that is sent
 };

@@ -7,6 +7,7 @@
 
 #include "evidence/verify.h"
 #include "operators/tests/golden.h"
+#include "testing/interrupted.h"
 
 namespace tokitai {
 namespace {
@@ -96,6 +97,21 @@ bool exact_sums_fail() {
   return false;
 }
 
+// A step ended after any instruction, and taken on by every machine; and the one that takes it on is ended, too.
+bool journals_fail() {
+  constexpr std::string_view kLine = "adamw.step n=3+195+1+64 t=2 type=f16";
+  if (!built(kLine)) return false;
+  const auto step = testing::Interrupted::make(testing::parse_problems(kLine).value()[0]).value();
+  std::vector<Device> all{open("reference").value(), open("cpu", {.threads = 1, .isa = cpu_isas().front()}).value()};
+  for (Device& ended : all)
+    for (Device& other : all)
+      if (!step.at_every_instant(ended, other).first_failure.empty()) return true;
+  const auto first = step.at_every_instant(all[1], all[0]);
+  for (std::size_t i = 0; i < first.states.size(); i += 13)
+    if (!step.at_every_instant(all[1], all[0], &first.states[i]).first_failure.empty()) return true;
+  return false;
+}
+
 int check_everything() {
   std::string caught;
   const auto look = [&](const char* name, bool (*fails)()) {
@@ -103,6 +119,7 @@ int check_everything() {
   };
   look("refusals", refusals_fail);
   look("exact sums", exact_sums_fail);
+  look("journals", journals_fail);
   look("frozen bits", frozen_bits_differ);
   look("verify", verify_fails);
   fmt::print("{}\n", caught.empty() ? "nothing found" : "caught by " + caught);

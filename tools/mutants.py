@@ -2,7 +2,8 @@
 """Breaks the code on purpose, one fault of tools/mutants.txt at a time, and sees whether the checks catch it.
 
 Works on a copy of the source tree, builds one operator family for one instruction set beside the reference, and runs
-testing/mutant_check.cpp on it. The unbroken tree must pass first. Exit 1 if any fault survives.
+testing/mutant_check.cpp on it; faults of server/ are built with few operators and run against its tests. The unbroken
+tree must pass first. Exit 1 if any fault survives.
 """
 import argparse
 import concurrent.futures
@@ -69,6 +70,10 @@ def machine_isa():
 class Tree:
     """A copy of the source tree that one family is built from, and its build as it was before any fault."""
 
+    families = property(lambda self: self.family)
+    tests = "OFF"
+    target = "mutant_check"
+
     def __init__(self, family, isa):
         self.family, self.isa = family, isa
         self.source, self.build, self.clean = (WORK / family / name for name in ("source", "build", "clean"))
@@ -77,8 +82,8 @@ class Tree:
         """Builds the unbroken tree; a reason why it is no use, or nothing."""
         subprocess.run(["cmake", "-S", self.source, "-B", self.build, "-G", "Ninja",
                         "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1",
-                        f"-DTOKITAI_FAMILIES={self.family}", f"-DTOKITAI_ONLY_ISAS={self.isa}",
-                        "-DTOKITAI_TESTS=OFF", "-DTOKITAI_WERROR=OFF"], check=True, stdout=subprocess.DEVNULL)
+                        f"-DTOKITAI_FAMILIES={self.families}", f"-DTOKITAI_ONLY_ISAS={self.isa}",
+                        f"-DTOKITAI_TESTS={self.tests}", "-DTOKITAI_WERROR=OFF"], check=True, stdout=subprocess.DEVNULL)
         built, output = self.make()
         if not built:
             return f"the unbroken tree does not build for {self.family}:\n{output}"
@@ -106,19 +111,22 @@ class Tree:
                 path.unlink()
 
     def make(self):
-        result = subprocess.run(["ninja", "-C", self.build, "-j1", "mutant_check"], capture_output=True, text=True)
+        result = subprocess.run(["ninja", "-C", self.build, "-j1", self.target], capture_output=True, text=True)
         return result.returncode == 0, result.stdout[-3000:]
 
     def check(self):
         """Whether the checks found something, and in which words."""
         try:
-            result = subprocess.run([self.build / "mutant_check"], capture_output=True, text=True, timeout=CHECK_LIMIT)
+            result = subprocess.run([self.build / self.target], capture_output=True, text=True, timeout=CHECK_LIMIT)
         except subprocess.TimeoutExpired:
             return True, "the check did not end"
         if result.returncode < 0:
             return True, f"signal {-result.returncode}"
-        words = (result.stdout.strip().splitlines() or ["no output"])[-1]
-        return result.returncode != 0, words.removeprefix("caught by ")
+        return result.returncode != 0, self.words_of(result.stdout)
+
+    @staticmethod
+    def words_of(output):
+        return (output.strip().splitlines() or ["no output"])[-1].removeprefix("caught by ")
 
     def try_fault(self, fault):
         path = self.source / fault.file
@@ -132,6 +140,19 @@ class Tree:
             shutil.copytree(self.clean, self.build, symlinks=True)
             path.write_text(text)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+class ServerTree(Tree):
+    """The same for server/, whose tests say what they caught."""
+
+    families = "adamw;softmax"
+    tests = "ON"
+    target = "server_mutant_check"
+
+    @staticmethod
+    def words_of(output):
+        failed = [line.split()[3].rstrip(",") for line in output.splitlines() if line.startswith("[  FAILED  ]")]
+        return next((name for name in failed if "." in name), "nothing found")
 
 
 def run_family(tree, faults):
@@ -175,7 +196,7 @@ def main():
     by_family = {}
     for fault in faults:
         by_family.setdefault(fault.family, []).append(fault)
-    trees = [Tree(family, arguments.isa) for family in sorted(by_family, key=lambda name: -len(by_family[name]))]
+    trees = [(ServerTree if family == "server" else Tree)(family, arguments.isa) for family in sorted(by_family, key=lambda name: -len(by_family[name]))]
     for tree in trees:
         tree.copy_sources()
     print(f"{'fault':40}{'family':15}{'seconds':>8}  caught by", flush=True)

@@ -20,15 +20,12 @@ struct Case {
   const char* line;
 };
 std::vector<Case> cases() {
-  // Pieces of 64: whole ones that are kept ahead, last ones that are short, tensors of less than one.
-  std::vector<Case> all;
-  std::vector<std::string> isas = cpu_isas();
-  isas.emplace_back();
-  for (const std::string& isa : isas) {
-    all.push_back({isa, "adamw.step n=3+0+195+1+64 t=2 type=f16"});
-    all.push_back({isa, "adamw.step n=130 t=2 type=bf16 master=yes skip_nonfinite=1"});
-    all.push_back({isa, "adamw.step n=129+7 t=2 type=f32"});
-  }
+  // Pieces of 64: whole ones that are kept ahead, last ones that are short, tensors of less than one. Every type on the
+  // best instruction set; the others, which take more instructions, once.
+  std::vector<Case> all = {{cpu_isas().front(), "adamw.step n=130 t=2 type=bf16 master=yes skip_nonfinite=1"},
+                           {cpu_isas().front(), "adamw.step n=129+7 t=2 type=f32"},
+                           {"", "adamw.step n=67 t=2 type=bf16 master=yes skip_nonfinite=1"}};
+  for (const std::string& isa : cpu_isas()) all.push_back({isa, "adamw.step n=3+0+131+1 t=2 type=f16"});
   return all;
 }
 Device device_of(const std::string& isa) {

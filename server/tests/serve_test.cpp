@@ -10,6 +10,7 @@
 #include <random>
 
 #include "server/tests/model.h"
+#include "server/tests/refused.h"
 #include "server/tests/serving.h"
 #include "tokitai/tokitai.h"
 
@@ -30,16 +31,8 @@ TEST(Serve, ClientsGetTheDevicesStatusesAndDescription) {
   Device inner = open("cpu", {.threads = 2}).value(), outer = open(serving.device()).value();
   EXPECT_EQ(outer.threads(), 2);
   EXPECT_EQ(outer.description(), inner.description() + ", of the server at " + serving.path().string());
-  std::vector<float> logits(12, 1), grad(12, 9), loss(3, 9), x(300 * 50), y(300 * 50);
-  std::vector<std::int64_t> labels{0, 5, 1};
-  const CrossEntropyForwardBackward refused{.logits = matrix(logits.data(), 3, 4),
-                                            .labels = vector(labels.data(), 3),
-                                            .loss = vector(loss.data(), 3),
-                                            .grad = matrix(grad.data(), 3, 4)};
-  const Status a = cross_entropy_forward_backward(inner, refused), b = cross_entropy_forward_backward(outer, refused);
-  EXPECT_EQ(b.code(), Code::invalid);
-  EXPECT_EQ(b.message(), a.message());
-  EXPECT_EQ(grad, std::vector<float>(12, 9));
+  expect_the_same_refusal(inner, outer);
+  std::vector<float> x(300 * 50), y(300 * 50);
   const SoftmaxForward call{.x = matrix(x.data(), 50, 300), .y = matrix(y.data(), 50, 300)};
   EXPECT_EQ(workspace(outer, call).value(), workspace(inner, call).value());
 }
@@ -88,30 +81,6 @@ TEST(Serve, TheSocketIsItsOwnersAlone) {
   EXPECT_EQ(Server::make(options).status().code(), Code::invalid);  // anything else is not
   EXPECT_EQ(::lstat(options.socket.c_str(), &facts), 0);
   ::unlink(options.socket.c_str());
-}
-
-TEST(Serve, APeerOfAnotherUserIsRefused) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs the right to become another user";
-  const Serving serving;
-  ASSERT_EQ(::chmod(serving.path().c_str(), 0666), 0);  // so that only the check is left
-  const pid_t other = ::fork();
-  if (other == 0) {
-    if (::setuid(65534) != 0) _exit(9);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, serving.path().c_str(), sizeof address.sun_path - 1);
-    const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
-    if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) _exit(8);
-    Channel channel{Descriptor(socket)};
-    auto message = channel.receive(Clock::now() + 5s);
-    if (!message.ok() || message->header.kind != Kind::goodbye) _exit(7);
-    if (decode_told(message->body)->status.message().find("has user 65534, this one 0") == std::string::npos) _exit(6);
-    _exit(open(serving.device()).status().message().find("has user 0, this one 65534") == std::string::npos ? 5 : 0);
-  }
-  int how = -1;
-  ASSERT_EQ(::waitpid(other, &how, 0), other);
-  EXPECT_EQ(WEXITSTATUS(how), 0);
-  EXPECT_EQ(serving.state().connections_refused, 2);
 }
 
 TEST(Serve, ManyClientsAreServedInTurn) {
@@ -297,45 +266,6 @@ TEST(Serve, StepsEndInTheBitsOfAnUndisturbedRunWhileWorkersAreKilled) {
   Model expected(nullptr);
   for (int t = 1; t <= steps; ++t) ASSERT_TRUE(expected.step(undisturbed, t).ok());
   EXPECT_EQ(found, expected.bytes());
-}
-
-// The client's side of it: whatever listens there, opening the device ends with a status and leaves nothing behind.
-TEST(Serve, WhatIsNoServerIsToldByTheClient) {
-  const std::string header = bytes_of(Header{Kind::welcome, 8, 1});
-  const struct {
-    std::string says;
-    const char* words;
-  } cases[] = {
-      {std::string(64, '\xa7'), "it begins with"},
-      {"", "the connection ended"},
-      {header.substr(0, 9), "the connection ended"},
-      {header + std::string(8, '\xff'), "not a welcome"},
-      {bytes_of(Header{Kind::welcome, 8, 77}, std::string(8, '\0')), "an answer of kind 2 to message 77"},
-      {bytes_of(Header{Kind::answer, 8, 1}, std::string(8, '\0')), "an answer of kind 4 to message 1"},
-      {bytes_of(Header{Kind::welcome, 0xffffffff, 1}), "a body of 4294967295 bytes"},
-      {bytes_of(Header{Kind::goodbye, 12, 0}, std::string("\3\0\0\0\4\0\0\0full", 12)), "closed the connection: full"}};
-  const Held before = Held::now();
-  for (const auto& one : cases) {
-    const std::filesystem::path path = serve_options().socket;
-    auto listener = Listener::make(path);
-    ASSERT_TRUE(listener.ok()) << listener.status().message();
-    std::thread server([&] {
-      pollfd ready{listener->descriptor(), POLLIN, 0};
-      ::poll(&ready, 1, 5000);
-      const int socket = ::accept(listener->descriptor(), nullptr, nullptr);
-      Channel channel{Descriptor(socket)};
-      std::vector<Descriptor> memory;
-      EXPECT_TRUE(channel.receive(Clock::now() + 5s, &memory).ok());
-      EXPECT_EQ(memory.size(), 2u);
-      EXPECT_EQ(::send(socket, one.says.data(), one.says.size(), MSG_NOSIGNAL), static_cast<ssize_t>(one.says.size()));
-    });
-    const Status status = open("unix:" + path.string()).status();
-    server.join();
-    EXPECT_EQ(status.code(), Code::unavailable);
-    EXPECT_NE(status.message().find(one.words), std::string::npos) << one.words << ": " << status.message();
-    EXPECT_EQ(status.message().rfind("the server at ", 0), 0u) << status.message();
-  }
-  EXPECT_EQ(Held::now(), before);
 }
 
 // Servers are killed and started again under clients that step: each call ends with the state before or after.

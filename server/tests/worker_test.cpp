@@ -13,6 +13,7 @@
 #include "evidence/compare.h"
 #include "server/message.h"
 #include "server/tests/processes.h"
+#include "server/tests/refused.h"
 #include "server/tests/serving.h"
 #include "testing/instance.h"
 #include "tokitai/tokitai.h"
@@ -171,18 +172,7 @@ TEST(Worker, WrapsAMachineThatKeepsNoJournal) {
 
 TEST(Worker, StatusesAndOutcomesAreTheInnerDevices) {
   Device inner = open("cpu").value(), outer = worker();
-  std::vector<float> logits(12, 1), grad(12, 9), loss(3, 9);
-  std::vector<std::int64_t> labels{0, 5, 1};
-  const CrossEntropyForwardBackward refused{.logits = matrix(logits.data(), 3, 4),
-                                            .labels = vector(labels.data(), 3),
-                                            .loss = vector(loss.data(), 3),
-                                            .grad = matrix(grad.data(), 3, 4)};
-  const Status a = cross_entropy_forward_backward(inner, refused), b = cross_entropy_forward_backward(outer, refused);
-  EXPECT_EQ(a.code(), Code::invalid);
-  EXPECT_EQ(b.code(), a.code());
-  EXPECT_EQ(b.message(), a.message());
-  EXPECT_EQ(grad, std::vector<float>(12, 9));
-
+  expect_the_same_refusal(inner, outer);
   std::vector<float> theta(300, 1), m(300, 0), v(300, 0), g(300, 1);
   g[123] = INFINITY;
   for (const bool in_buffers : {false, true}) {
