@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <new>
+
 #include "server/operands.h"
 #include "server/placed_call.h"
 #include "server/server_connection.h"
@@ -39,8 +41,10 @@ class WorkerMachine : public Machine {
     PlacedOperands operands(*arena_, buffers_, staging_, journal_room());
     if (Status s = operands.place(call); !s.ok()) return named(call, s);
     const std::string body = encode(operands.placed());
-    auto answered = ask<Reply>(call, operands, body, Kind::call, Kind::answer, decode_reply);
-    Reply reply = answered.ok() ? answered.value() : Reply{answered.status(), {}};
+    Reply reply = guarded([&] {
+      auto answered = ask<Reply>(call, operands, body, Kind::call, Kind::answer, decode_reply);
+      return answered.ok() ? answered.value() : Reply{answered.status(), {}};
+    });
     if (!reply.status.ok() && operands.begun()) reply = finish(body, reply.status);
     outcome = reply.outcome;
     if (reply.status.ok() && !outcome.skipped) operands.commit();
@@ -109,12 +113,23 @@ class WorkerMachine : public Machine {
     return answer;
   }
 
+  // A call that has begun must not be left behind by an exception.
+  template <class F> static Reply guarded(F attempt) {
+    try {
+      return attempt();
+    } catch (const std::bad_alloc&) {
+      return {{Code::unavailable, "out of memory"}, {}};
+    }
+  }
+
   // Nobody is left to do the rest of a call that has begun: this process does it, by the plainest machine. Not before
   // it is sure that nobody else writes.
   Reply finish(const std::string& body, const Status& failed) {
-    Reply reply;
-    reply.status = supervisor_->dismiss();
-    if (reply.status.ok()) reply.status = run_here(body, reply.outcome);
+    Reply reply = guarded([&] {
+      Reply here{supervisor_->dismiss(), {}};
+      if (here.status.ok()) here.status = run_here(body, here.outcome);
+      return here;
+    });
     if (!reply.status.ok())
       reply.status = {reply.status.code(), fmt::format("{}; here: {}; what the call updates is half updated",
                                                        failed.message(), reply.status.message())};

@@ -17,7 +17,7 @@ using SharedMemory = std::unique_ptr<std::byte[], Unmap>;
 SharedMemory shared_memory(std::size_t bytes);
 
 // Calls `changed` whenever an instruction of `work`, in a fork, has changed `shared`, and once at the end. False: the
-// system does not let us trace a process, or `work` did not come to its end.
+// system does not let us trace a process, a sanitizer is built in, or `work` did not come to its end.
 bool step_through(std::span<const std::byte> shared, const std::function<void()>& work,
                   const std::function<void()>& changed);
 
