@@ -66,6 +66,8 @@ class Loader {
     const Int v = f.vector_of(s.symbol<int>(s.number(0)), t, threads);
     const Long o = f.in_tile(tile, outer_of(v)), i = f.in_tile(k, inner_of(v));
     const Long row = f.stored_row(along_outer, o, i), col = f.stored_col(along_outer, o, i);
+    s.claim("a vector lies in the stored row and column of its place",
+            *row == (along_outer ? *i : *o) && *col == (along_outer ? *o : *i));
     const Long below = rows - row;
     const z3::expr left = z3::ite(*col < *cols, *f.at_most(below, outer + p.inner), s.number(0));
     const z3::expr read = *turn * l.rows < left, at = *row + *turn * l.rows;
