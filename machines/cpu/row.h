@@ -1,6 +1,6 @@
-// The row pattern on SIMD lanes and threads. A row is converted to f32 once, into a buffer that stays in the
-// first- or second-level cache; reductions keep their chains in registers; outputs larger than the cache are
-// streamed past it. The order of every chain is the canonical one (patterns/reduction.h).
+// The row pattern on SIMD lanes and threads. A row is read where it lies, and stays in the first- or second-level cache
+// with what is made of it; reductions keep their chains in registers; outputs larger than the cache are streamed past
+// it. The order of every chain is the canonical one (patterns/reduction.h).
 #pragma once
 #include <algorithm>
 #include <array>

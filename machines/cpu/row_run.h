@@ -90,7 +90,7 @@ template <class D, Type S> Answer run_row(const Call& call, Pool& pool) {
 
   ColumnSums sums(call);
   const std::int64_t rows_per_unit =
-      sums.count > 0 ? unit_rows_with_sums(rows, pool.threads()) : unit_rows_ahead(rows, n, pool.threads());
+      sums.count > 0 ? unit_rows_with_sums(rows, pool.threads()) : unit_rows_ahead(rows, n, pool.threads(), 16);
   sums.units = (rows + rows_per_unit - 1) / rows_per_unit;
   sums.stride = row_buffer_bytes(n) / 4;
   if (sums.count > 0) {
