@@ -30,14 +30,20 @@ template <class T> TK_FN T exp_slope(T r) {
 
 // e^x = significand * 2^k, with k + offset in the lowest bits of `shifted`. Needs |x| < 1000, or a NaN.
 template <class T> struct ExpParts {
-  T significand, shifted;
+  T significand, k, shifted;
 };
 template <class T> TK_FN ExpParts<T> exp_parts(T x, float offset) {
   T shifted = fma(x, T(kLog2E), T(kRound + offset));
   T k = shifted - T(kRound + offset);
   T r = fma(k, T(-kLn2High), x);
   r = fma(k, T(-kLn2Low), r);
-  return {fma(exp_slope(r), r, T(1.0f)), shifted};
+  return {fma(exp_slope(r), r, T(1.0f)), k, shifted};
+}
+
+// significand * 2^k, rounded once, for -150 <= k <= 0 and a NaN; k + 191 lies in the lowest bits of `shifted`: k + 64
+// always fits one exponent, and 2^-64 brings it back. (A vector machine may have an instruction for it.)
+template <class T> TK_FN T times_power(T significand, T, T shifted) {
+  return significand * from_bits(bits(shifted) << 23) * T(0x1p-64f);
 }
 
 }  // namespace elementary_detail
@@ -48,19 +54,19 @@ template <class T> TK_FN ExpParts<T> exp_parts(T x, float offset) {
 template <class T> TK_FN T exp(T x) {
   x = select(x < T(-104.0f), T(-104.0f), x);  // e^-104 < 2^-150 rounds to 0; a NaN fails both comparisons
   x = select(x > T(89.0f), T(89.0f), x);
-  auto [significand, shifted] = elementary_detail::exp_parts(x, 2.0f * 127.0f);
+  auto [significand, _, shifted] = elementary_detail::exp_parts(x, 2.0f * 127.0f);
   auto k = bits(shifted);
   auto half = k >> 1;
   return significand * from_bits(half << 23) * from_bits((k - half) << 23);
 }
 
-// exp for x <= 0 and NaN, the same bits with six operations fewer: k + 64 always fits one exponent, and
-// 2^-64 brings it back. Softmax and cross-entropy, which subtract the maximum, need no more. (Right up
-// to x = 44 as well, wrong beyond.)
+// exp for x <= 0 and NaN, the same bits with six operations fewer. Softmax and cross-entropy, which subtract the
+// maximum, need no more. (Right up to x = 44 as well, wrong beyond.)
 template <class T> TK_FN T exp_nonpositive(T x) {
-  x = maximum(T(-104.0f), x);  // keeps a NaN
-  auto [significand, shifted] = elementary_detail::exp_parts(x, 127.0f + 64.0f);
-  return significand * from_bits(bits(shifted) << 23) * T(0x1p-64f);
+  x = maximum(T(-104.0f), x);            // keeps a NaN
+  using elementary_detail::times_power;  // beside a vector machine's own
+  auto [significand, k, shifted] = elementary_detail::exp_parts(x, 127.0f + 64.0f);
+  return times_power(significand, k, shifted);
 }
 
 // Natural logarithm. x = 2^k * m with m in [sqrt(1/2), sqrt(2)), f = m - 1 exactly, and

@@ -40,7 +40,7 @@ template <class Term> TK_FN Lanes pairs(Lanes x, Lanes y) {
 #endif
 
 // The pair tree of each of four registers.
-template <class Term> TK_FN Quad fold4(const Lanes (&a)[4]) {
+template <class Term> TK_FN Quad fold4(const Lanes* a) {
 #if defined(__AVX2__)
   // 128-bit part p of `quads` holds lanes 4p..4p+3 of each register.
   const Lanes quads = pairs<Term>(pairs<Term>(a[0], a[1]), pairs<Term>(a[2], a[3]));

@@ -19,8 +19,14 @@ TK_FN bool worth_streaming(const View& out) {
 // Waking the crew costs some microseconds: a unit is worth at least this many elements.
 inline constexpr std::int64_t kUnitElements = 16384;
 
-// Rows per unit for a row operator without column sums.
+// Rows per unit, each worth a row operator's or a copy's time.
 TK_FN std::int64_t unit_rows(std::int64_t cols) { return std::max<std::int64_t>(1, kUnitElements / cols); }
+
+// The same where a thread fetches the next rows of its unit ahead of time: `wanted` rows, where that leaves every
+// thread 16 units. (With one row a unit, what it fetches is another thread's.)
+TK_FN std::int64_t unit_rows_ahead(std::int64_t rows, std::int64_t cols, int threads, std::int64_t wanted) {
+  return std::max(unit_rows(cols), std::min(wanted, rows / (16 * threads)));
+}
 
 // Rows per unit with column sums: whole chains of 32, and chains of chains (1024 rows, a 32nd of the partial
 // results to keep) where that still leaves every thread several units.

@@ -1,6 +1,6 @@
-// The row pattern on SIMD lanes and threads. A row is converted to f32 once, into a buffer that stays in the
-// first- or second-level cache; reductions keep their chains in registers; outputs larger than the cache are
-// streamed past it. The order of every chain is the canonical one (patterns/reduction.h).
+// The row pattern on SIMD lanes and threads. A row is read where it lies, and stays in the first- or second-level cache
+// with what is made of it; reductions keep their chains in registers; outputs larger than the cache are streamed past
+// it. The order of every chain is the canonical one (patterns/reduction.h).
 #pragma once
 #include <algorithm>
 #include <array>
@@ -41,18 +41,25 @@ template <Type S> struct Stored {
   TK_FN Lanes operator[](Part i) const { return widen_first<S>(p + i.at, i.count); }
 };
 
+// How many registers of each term's chains are worked on together: as many as stay in registers. Where that is all
+// 256 lanes, a row is read from its begin to its end.
+constexpr int chains_together(int terms) {
+  if (HWY_TARGET == HWY_AVX3) return terms == 1 ? 16 : 4;
+  return 4;
+}
+
 template <class D, Type S> struct RowMachine : D::Names {
   using Element = typename Memory<S>::Element;
 
   const Call& call;
-  std::int64_t n, row = 0;
+  std::int64_t n, row = 0, unit_end = 0;
   float* free_buffer;  // the next row buffer not taken yet
   std::array<float*, kMaxOperands> buffer{};
   std::array<bool, kMaxOperands> columns_loaded{};
   std::array<float*, kMaxOperands> column_chain{};  // the chains of 32 rows in the making
   std::array<bool, kMaxOperands> streamed{};
-  // The next row of what this one loaded, fetched line by line while this one is stored: reads and writes then
-  // share the memory as in a copy.
+  // The next row of what this one loaded, fetched line by line while this one is worked on: half of it in each
+  // reduction, the rest while it is stored. Arithmetic and memory then do not take turns.
   struct Ahead {
     const std::byte* line = nullptr;
     const std::byte* end = nullptr;
@@ -93,24 +100,29 @@ template <class D, Type S> struct RowMachine : D::Names {
     for (; i + kWidth <= end; i += kWidth) cpu::TK_ISA::store(to + i, Memory<S>::widen(from + i));
     if (i < end) cpu::TK_ISA::store(to + i, widen_first<S>(from + i, end - i));
   }
-  template <int I> TK_FN Values load(Storage<I> operand) {
-    float* p = take(I);
-    widen_row(read(operand).p, p);
-    return {p};
+  // Where widening is an instruction, reading a row again costs less than keeping it in f32: half the cache.
+  template <int I> TK_FN auto load(Storage<I> operand) {
+    if constexpr (Memory<S>::kOneInstruction) {
+      return read(operand);
+    } else {
+      float* p = take(I);
+      widen_row(read(operand).p, p);
+      return Values{p};
+    }
   }
   template <int I> TK_FN Stored<S> read(Storage<I>) {
     const View& v = call.operand(I);
     const Element* from = static_cast<const Element*>(v.data) + row * v.row_stride;
-    const bool last = row + 1 == v.shape[0];
+    const bool last = row + 1 == unit_end || !streamed[I];
     const auto* next = reinterpret_cast<const std::byte*>(from + v.row_stride);
     if (loaded < ahead.size())
       ahead[loaded++] = last ? Ahead{} : Ahead{next, next + n * static_cast<std::int64_t>(sizeof(Element))};
     return {from};
   }
-  // As many lines of each as four registers of elements fill.
-  TK_FN void fetch_ahead() const {
+  // The lines of the next rows that `elements` of this one stand for.
+  TK_FN void fetch_ahead(std::int64_t elements) const {
     for (Ahead& a : ahead)
-      for (std::int64_t bytes = 4 * kWidth * static_cast<std::int64_t>(sizeof(Element)); a.line < a.end && bytes > 0;
+      for (std::int64_t bytes = elements * static_cast<std::int64_t>(sizeof(Element)); a.line < a.end && bytes > 0;
            bytes -= 64, a.line += 64)
         __builtin_prefetch(a.line, 0, 2);
   }
@@ -123,53 +135,66 @@ template <class D, Type S> struct RowMachine : D::Names {
     return {p};
   }
 
-  // One block's lane chains for every term in one pass, four registers at a time.
+  // One block's lane chains for every term in one pass, kTogether registers of each term at a time: as many as stay
+  // in registers.
   template <class... Term> TK_FN void block_values(std::int64_t block, float* out, const Term&... term) const {
     constexpr int kTerms = sizeof...(Term);
-    constexpr int kStep = 4 * kWidth;
+    constexpr int kTogether = chains_together(kTerms);
+    constexpr int kStep = kTogether * kWidth;
     Quad folded[kTerms][kQuads];
     const std::int64_t length = std::min<std::int64_t>(kBlock, n - block);
     for (int lane = 0; lane < kLanes; lane += kStep) {
-      Lanes acc[kTerms][4];
+      Lanes acc[kTerms][kTogether];
       int t = 0;
-      ((acc[t][0] = acc[t][1] = acc[t][2] = acc[t][3] = Lanes(Term::identity), ++t), ...);
-      // Chunks in which all four registers are inside the row; only the next one can be cut by its end.
+      for (int u = 0; u < kTogether; ++u) {
+        t = 0;
+        ((acc[t][u] = Lanes(Term::identity), ++t), ...);
+      }
+      // Chunks in which all registers are inside the row; only the next one can be cut by its end.
       const std::int64_t whole =
           length < lane + kStep ? 0 : std::min<std::int64_t>(kChunks, (length - lane - kStep) / kLanes + 1);
+#pragma GCC unroll 1
       for (std::int64_t chunk = 0; chunk < whole; ++chunk) {
-        for (int u = 0; u < 4; ++u) {
+        fetch_ahead(kStep / 2);
+#pragma GCC unroll 16
+        for (int u = 0; u < kTogether; ++u) {
           const Span i{block + chunk * kLanes + lane + u * kWidth};
           t = 0;
           ((acc[t][u] = term.step(acc[t][u], i), ++t), ...);
         }
       }
-      if (whole < kChunks) {
-        for (int u = 0; u < 4; ++u) {
+      if (whole < kChunks && length > whole * kLanes + lane) {
+        Lanes cut[kTerms][kTogether];  // in memory, so that one text serves every register
+        std::memcpy(cut, acc, sizeof(cut));
+#pragma GCC unroll 1
+        for (int u = 0; u < kTogether; ++u) {
           const std::int64_t left = length - (whole * kLanes + lane + u * kWidth);
           if (left <= 0) break;
           const std::int64_t at = block + whole * kLanes + lane + u * kWidth;
           t = 0;
           if (left >= kWidth)
-            ((acc[t][u] = term.step(acc[t][u], Span{at}), ++t), ...);
+            ((cut[t][u] = term.step(cut[t][u], Span{at}), ++t), ...);
           else
-            ((acc[t][u] = select(first_lanes(left), term.step(acc[t][u], Part{at, left}), acc[t][u]), ++t), ...);
+            ((cut[t][u] = select(first_lanes(left), term.step(cut[t][u], Part{at, left}), cut[t][u]), ++t), ...);
         }
+        std::memcpy(acc, cut, sizeof(cut));
       }
-      t = 0;
-      ((folded[t][lane / kStep] = fold4<Term>(acc[t]), ++t), ...);
+      for (int u = 0; u < kTogether; u += 4) {
+        t = 0;
+        ((folded[t][(lane / kWidth + u) / 4] = fold4<Term>(acc[t] + u), ++t), ...);
+      }
     }
     int t = 0;
     ((out[t] = fold_all<Term>(folded[t]), ++t), ...);
   }
   template <class... Term> TK_FN Reduced<float, sizeof...(Term)> reduce(const Term&... term) const {
     constexpr int kTerms = sizeof...(Term);
-    float total[kTerms];
-    block_values(0, total, term...);
-    for (std::int64_t block = kBlock; block < n; block += kBlock) {
+    float total[kTerms] = {};
+    for (std::int64_t block = 0; block < n; block += kBlock) {
       float next[kTerms];
       block_values(block, next, term...);
       int t = 0;
-      ((total[t] = Term::join(total[t], next[t]), ++t), ...);
+      ((total[t] = block == 0 ? next[t] : Term::join(total[t], next[t]), ++t), ...);
     }
     int t = 0;
     return {(static_cast<void>(sizeof(Term)), total[t++])...};
@@ -208,22 +233,24 @@ template <class D, Type S> struct RowMachine : D::Names {
         write_first<S>(to, Memory<S>::narrow(either(Part{0, i})), i);
       }
     }
-    const auto put_register = [&](std::int64_t at, Lanes value) {
+    const auto put_register = [&](std::int64_t at, typename Memory<S>::Packed value) {
       if constexpr (stream)
-        Memory<S>::stream(to + at, Memory<S>::narrow(value));
+        Memory<S>::stream(to + at, value);
       else
-        Memory<S>::write(to + at, Memory<S>::narrow(value));
+        Memory<S>::write(to + at, value);
     };
     // Four registers a turn, so that the loop's own instructions weigh less.
     for (; i + 4 * kWidth <= end; i += 4 * kWidth) {
-      if constexpr (stream) fetch_ahead();
-      if (static_cast<std::uint64_t>(j - i) < 4 * kWidth) {
-        for (int u = 0; u < 4; ++u) put_register(i + u * kWidth, either(Span{i + u * kWidth}));
-        continue;
-      }
-      for (int u = 0; u < 4; ++u) put_register(i + u * kWidth, f(Span{i + u * kWidth}));
+      if constexpr (stream) fetch_ahead(4 * kWidth);
+      Lanes value[4];
+      if (static_cast<std::uint64_t>(j - i) < 4 * kWidth)
+        for (int u = 0; u < 4; ++u) value[u] = either(Span{i + u * kWidth});
+      else
+        for (int u = 0; u < 4; ++u) value[u] = f(Span{i + u * kWidth});
+      canonical_all(value);
+      for (int u = 0; u < 4; ++u) put_register(i + u * kWidth, Memory<S>::round(value[u]));
     }
-    for (; i + kWidth <= end; i += kWidth) put_register(i, either(Span{i}));
+    for (; i + kWidth <= end; i += kWidth) put_register(i, Memory<S>::narrow(either(Span{i})));
     if (i < end) write_first<S>(to + i, Memory<S>::narrow(either(Part{i, end - i})), end - i);
   }
   template <int I> TK_FN void put(Single<I>, float v) const {

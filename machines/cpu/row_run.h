@@ -89,7 +89,8 @@ template <class D, Type S> Answer run_row(const Call& call, Pool& pool) {
   if (Answer answer = check_rows<D, S>(call, pool); answer.kind != Answer::good) return answer;
 
   ColumnSums sums(call);
-  const std::int64_t rows_per_unit = sums.count > 0 ? unit_rows_with_sums(rows, pool.threads()) : unit_rows(n);
+  const std::int64_t rows_per_unit =
+      sums.count > 0 ? unit_rows_with_sums(rows, pool.threads()) : unit_rows_ahead(rows, n, pool.threads(), 16);
   sums.units = (rows + rows_per_unit - 1) / rows_per_unit;
   sums.stride = row_buffer_bytes(n) / 4;
   if (sums.count > 0) {
@@ -112,6 +113,7 @@ template <class D, Type S> Answer run_row(const Call& call, Pool& pool) {
   pool.run(sums.units, [&](std::int64_t unit, int worker) {
     Machine* m = machine(worker);
     const std::int64_t begin = unit * rows_per_unit, end = std::min(rows, begin + rows_per_unit);
+    m->unit_end = end;
     if (sums.count == 0) return run_unit(*m, begin, end);
     auto* chains = reinterpret_cast<float*>(reinterpret_cast<std::byte*>(m) + kRowMachineBytes);
     run_unit_with_sums(*m, sums, chains, unit, begin, end, rows_per_unit);

@@ -19,17 +19,35 @@ inline constexpr std::int64_t kExactInDouble = 8192;
 // Above this many occurrences a row is worked on by all threads, each with some of the columns.
 inline constexpr std::int64_t kHeavy = 2048;
 
+// Occurrences lie anywhere in memory, but are read in the order they are sorted in: the one this many places on is
+// fetched meanwhile, column by column.
+inline constexpr std::int64_t kFetchAhead = 8;
+
 // The queries of each row of the table, in ascending order: those of row v are order[start[v] .. start[v+1]).
 struct Occurrences {
   std::int64_t* start;  // [vocab + 1]
   std::int64_t* order;  // [count]
   std::int64_t count;
+
+  // The first row of the table behind `work` rows and occurrences.
+  std::int64_t row_at(std::int64_t work, std::int64_t vocab) const {
+    std::int64_t low = 0, high = vocab;
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      if (middle + start[middle] < work)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  }
 };
 
 template <Type S> struct RowSum {
   using Element = typename Memory<S>::Element;
   const View& dy;
   const View& dweight;
+  const std::int64_t* occurrences_end;
   bool accumulate;
   bool streamed;
 
@@ -106,7 +124,9 @@ template <Type S> struct RowSum {
     for (int k = 0; k < kWidth; ++k) sums[k] += static_cast<double>(values[k]);
 #endif
   }
-  // Occurrences lie anywhere: their lines are asked for ahead of time.
+  TK_FN void fetch_ahead(const std::int64_t* occurrence, std::int64_t col, std::int64_t count) const {
+    if (occurrences_end - occurrence > kFetchAhead) fetch(occurrence[kFetchAhead], col, count);
+  }
   TK_FN void fetch(std::int64_t row, std::int64_t col, std::int64_t count) const {
     const auto* line = reinterpret_cast<const std::byte*>(in(row, col));
     for (std::int64_t i = 0; i < count * static_cast<std::int64_t>(sizeof(Element)); i += 64)
@@ -114,19 +134,23 @@ template <Type S> struct RowSum {
   }
 
 #if defined(__AVX2__)
-  // `registers` whole registers of columns, a cache line of every row at a time, summed in double.
+  // `registers` whole registers of columns, some cache lines of every row at a time, summed in double; twice as many
+  // registers hold the sums.
+  static constexpr int kTogether = HWY_TARGET == HWY_AVX3 ? 8 : 4;
   template <int registers>
   TK_FN void double_columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t col) const {
     const hn::Half<FloatTag> half;
     const hn::RebindToFloat<hn::Rebind<std::int64_t, hn::Half<FloatTag>>> wide;
     hn::Vec<decltype(wide)> low[registers], high[registers];
     for (int k = 0; k < registers; ++k) low[k] = high[k] = hn::Zero(wide);
-    for (std::int64_t r = 0; r < terms; ++r)
+    for (std::int64_t r = 0; r < terms; ++r) {
+      if constexpr (registers > 1) fetch_ahead(rows + r, col, registers * kWidth);
       for (int k = 0; k < registers; ++k) {
         const auto x = Memory<S>::widen(in(rows[r], col + k * kWidth)).v;
         low[k] = hn::Add(low[k], hn::PromoteTo(wide, hn::LowerHalf(half, x)));
         high[k] = hn::Add(high[k], hn::PromoteTo(wide, hn::UpperHalf(half, x)));
       }
+    }
     // To odd in 24 bits first, so that the narrowing that follows is the only rounding.
     const hn::RebindToUnsigned<decltype(wide)> u;
     const auto to_odd = [&](auto sum) {
@@ -146,15 +170,39 @@ template <Type S> struct RowSum {
   }
 #endif
 
-  // f16 to f16, nothing to add: +0, or the one gradient with its zeros made +0; `next` is read soon.
-  TK_FN std::int64_t copied_columns(const std::int64_t* rows, std::int64_t terms, const std::int64_t* next,
-                                    std::int64_t v, std::int64_t c, std::int64_t end) const {
+#if defined(__AVX2__)
+  // A few f16 values nearly always have an exact sum in f32, for half the instructions: it is exact where both terms
+  // come back from it. Where one is not, nothing is written.
+  static constexpr std::int64_t kFew = 4;
+  template <int registers>
+  TK_FN bool single_columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t col) const {
+    Lanes sum[registers];
+    Mask exact{hn::FirstN(FloatTag(), kWidth)};
+    fetch_ahead(rows, col, registers * kWidth);
+    for (int k = 0; k < registers; ++k) sum[k] = Lanes(0.0f) + Memory<S>::widen(in(rows[0], col + k * kWidth));
+    for (std::int64_t r = 1; r < terms; ++r) {
+      fetch_ahead(rows + r, col, registers * kWidth);
+      for (int k = 0; k < registers; ++k) {
+        const Lanes x = Memory<S>::widen(in(rows[r], col + k * kWidth)), both = sum[k] + x;
+        exact = {hn::And(exact.m, hn::And((both - x == sum[k]).m, (both - sum[k] == x).m))};
+        sum[k] = both;
+      }
+    }
+    if (!hn::AllTrue(FloatTag(), exact.m)) return false;
+    for (int k = 0; k < registers; ++k) finish(v, col + k * kWidth, kWidth, sum[k]);
+    return true;
+  }
+#endif
+
+  // f16 to f16, nothing to add: +0, or the one gradient with its zeros made +0.
+  TK_FN std::int64_t copied_columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t c,
+                                    std::int64_t end) const {
     if (dweight.type != S) return c;
     auto* to = static_cast<Element*>(dweight.data) + v * dweight.row_stride;
     const bool aligned = streamed && reinterpret_cast<std::uintptr_t>(to + c) % (kWidth * sizeof(Element)) == 0;
     const auto loop = [&](auto write) {
       for (; c + 4 * kWidth <= end; c += 4 * kWidth) {
-        if (terms == 1 && next != nullptr) fetch(*next, c, 4 * kWidth);
+        if (terms == 1) fetch_ahead(rows, c, 4 * kWidth);
         for (int u = 0; u < 4; ++u) {
           const std::int64_t at = c + u * kWidth;
           write(to + at, Memory<S>::narrow(terms == 0 ? Lanes(0.0f) : Lanes(0.0f) + Memory<S>::widen(in(rows[0], at))));
@@ -168,13 +216,13 @@ template <Type S> struct RowSum {
     return c;
   }
 
-  // Columns [begin, end) of one row of the table from its occurrences; `next` are the occurrences after them.
-  TK_FN void columns(const std::int64_t* rows, std::int64_t terms, const std::int64_t* next, std::int64_t v,
-                     std::int64_t begin, std::int64_t end) const {
+  // Columns [begin, end) of one row of the table from its occurrences.
+  TK_FN void columns(const std::int64_t* rows, std::int64_t terms, std::int64_t v, std::int64_t begin,
+                     std::int64_t end) const {
     std::int64_t c = begin;
     if constexpr (S == Type::f16) {
       if (terms <= 1) {
-        for (c = copied_columns(rows, terms, next, v, c, end); c < end; c += kWidth) {
+        for (c = copied_columns(rows, terms, v, c, end); c < end; c += kWidth) {
           const std::int64_t count = std::min<std::int64_t>(kWidth, end - c);
           finish(v, c, count, terms == 0 ? Lanes(0.0f) : Lanes(0.0f) + read(rows[0], c, count));
         }
@@ -182,10 +230,9 @@ template <Type S> struct RowSum {
       }
 #if defined(__AVX2__)
       if (terms < kHeavy) {
-        for (; c + 4 * kWidth <= end; c += 4 * kWidth) {
-          for (int k = 0; k < 2 && next != nullptr; ++k) fetch(next[k], c, 4 * kWidth);
-          double_columns<4>(rows, terms, v, c);
-        }
+        for (; c + kTogether * kWidth <= end; c += kTogether * kWidth)
+          if (terms > kFew || !single_columns<kTogether>(rows, terms, v, c))
+            double_columns<kTogether>(rows, terms, v, c);
         for (; c + kWidth <= end; c += kWidth) double_columns<1>(rows, terms, v, c);
       }
 #endif
@@ -227,9 +274,7 @@ template <Type S> struct RowSum {
   __attribute__((flatten)) void row(const Occurrences& at, std::int64_t v, std::int64_t begin, std::int64_t end) const {
     const std::int64_t* rows = at.order + at.start[v];
     const std::int64_t terms = at.start[v + 1] - at.start[v];
-    // The rows that come next in the sorted order, far enough from its end.
-    const std::int64_t* next = at.start[v + 1] + 2 < at.count ? at.order + at.start[v + 1] : nullptr;
-    columns(rows, terms, next, v, begin, end);
+    columns(rows, terms, v, begin, end);
   }
 };
 
@@ -245,15 +290,18 @@ template <class D, Type S> struct SegmentMachine : D::Names {
     const View &y = call.operand(O::index), &weight = call.operand(W::index);
     const auto bytes = y.cols() * static_cast<std::int64_t>(size_of(S));
     const bool streamed = worth_streaming(y);
-    const std::int64_t rows = unit_rows(y.cols());
+    const std::int64_t rows = unit_rows_ahead(y.rows(), y.cols(), pool.threads(), 64);
     pool.run((y.rows() + rows - 1) / rows, [&](std::int64_t unit, int) {
-      for (std::int64_t i = unit * rows; i < std::min(y.rows(), (unit + 1) * rows); ++i) {
-        const std::int64_t v = range.at(i);
-        if (range.padded(v))
+      const std::int64_t end = std::min(y.rows(), (unit + 1) * rows);
+      const auto source = [&](std::int64_t i) -> const void* {
+        const std::int64_t v = i < end ? range.at(i) : 0;
+        return row_pointer(weight, range.padded(v) ? 0 : v);
+      };
+      for (std::int64_t i = unit * rows; i < end; ++i)
+        if (range.padded(range.at(i)))
           std::memset(row_pointer(y, i), 0, static_cast<std::size_t>(bytes));
         else
-          copy_row(row_pointer(y, i), row_pointer(weight, v), bytes, streamed);
-      }
+          copy_row(row_pointer(y, i), source(i), bytes, streamed, source(i + 1));
     });
   }
 
@@ -285,10 +333,13 @@ template <class D, Type S> struct SegmentMachine : D::Names {
     // The places have moved to the rows' ends: memory[v] is now row v's start.
     const Occurrences sorted{memory, order, memory[vocab]};
 
-    const RowSum<S> sum{dy, dweight, accumulate, worth_streaming(dweight)};
-    const std::int64_t rows = unit_rows(dim);
-    pool.run((vocab + rows - 1) / rows, [&](std::int64_t unit, int) {
-      for (std::int64_t v = unit * rows; v < std::min(vocab, (unit + 1) * rows); ++v)
+    const RowSum<S> sum{dy, dweight, order + sorted.count, accumulate, worth_streaming(dweight)};
+    // Units of as many rows to read and write, wherever the occurrences are.
+    const std::int64_t work = vocab + sorted.count;
+    const std::int64_t unit_work = unit_rows_ahead(work, dim, pool.threads(), 100);
+    pool.run((work + unit_work - 1) / unit_work, [&](std::int64_t unit, int) {
+      const std::int64_t end = sorted.row_at((unit + 1) * unit_work, vocab);
+      for (std::int64_t v = sorted.row_at(unit * unit_work, vocab); v < end; ++v)
         if (sorted.start[v + 1] - sorted.start[v] < kHeavy) sum.row(sorted, v, 0, dim);
     });
     if (most < kHeavy) return;

@@ -44,7 +44,12 @@ void pack(const View& from, bool along, std::int64_t first, std::int64_t count, 
   for (std::int64_t p = 0; p < count; p += panel, to += panel * inner) {
     const std::int64_t lines = std::min<std::int64_t>(panel, count - p);
     if (!along) {  // the panel's values are neighbours in memory
-      for (std::int64_t k = 0; k < inner; ++k) {
+      std::int64_t k = 0;
+      // A register holds more than the panel: what it writes too much is overwritten by the next, so not the last.
+      if (panel < kWidth && lines == panel && first + p + kWidth <= from.cols())
+        for (; k + 1 < inner; ++k)
+          store(to + k * panel, Memory<S>::widen(base + (k0 + k) * from.row_stride + first + p));
+      for (; k < inner; ++k) {
         const Element* row = base + (k0 + k) * from.row_stride + first + p;
         std::int64_t l = 0;
         if constexpr (panel % kWidth == 0)

@@ -66,6 +66,44 @@ TEST(Devices, GiveTheSameBits) {
   for (Device& device : devices) EXPECT_TRUE(normalise(device, x, 37, 515) == expected) << device.description();
 }
 
+// Exponentials below the normal range, which one instruction set scales by an instruction of its own: every float from
+// e^-87 down to where e^x rounds to zero, 64 apart, beside a maximum that makes the divisor 1 or a little more.
+TEST(Devices, GiveTheSameSubnormalExponentials) {
+  std::vector<float> x{0.0f};
+  for (std::uint32_t u = bits(-87.0f); u < bits(-106.0f); u += 64) x.push_back(from_bits(u));
+  const auto cols = static_cast<std::int64_t>(x.size());
+  auto devices = all_devices();
+  std::vector<float> expected;
+  for (Device& device : devices) {
+    std::vector<float> y(x.size());
+    ASSERT_TRUE(softmax_forward(device, {.x = matrix(x.data(), 1, cols), .y = matrix(y.data(), 1, cols)}).ok());
+    if (expected.empty()) expected = y;
+    EXPECT_TRUE(same_bits(y, expected)) << device.description();
+  }
+  EXPECT_LT(expected[expected.size() / 2], std::numeric_limits<float>::min());
+  EXPECT_GT(expected[expected.size() / 2], 0.0f);
+}
+
+// A NaN alone among numbers, in each place of four registers that are asked at once, and behind them.
+TEST(Devices, MakeEveryNanCanonical) {
+  constexpr std::int64_t kCols = 70;
+  std::vector<float> x(kCols), gamma(kCols, 1.0f), y(kCols), mean(1), rstd(1);
+  std::iota(x.begin(), x.end(), 0.0f);
+  for (Device& device : all_devices())
+    for (std::size_t at = 0; at < kCols; ++at) {
+      std::vector<float> beta(kCols, 0.0f);
+      beta[at] = from_bits(0xffc12345u);
+      ASSERT_TRUE(layernorm_forward(device, {.x = matrix(x.data(), 1, kCols),
+                                             .gamma = vector(gamma.data(), kCols),
+                                             .beta = vector(beta.data(), kCols),
+                                             .y = matrix(y.data(), 1, kCols),
+                                             .mean = vector(mean.data(), 1),
+                                             .rstd = vector(rstd.data(), 1)})
+                      .ok());
+      EXPECT_EQ(bits(y[at]), kCanonicalNan) << device.description() << ", column " << at;
+    }
+}
+
 TEST(Devices, AreRefusedByNameWhereUnknown) {
   const auto device = open("tpu");
   ASSERT_FALSE(device.ok());
