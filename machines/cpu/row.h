@@ -261,11 +261,14 @@ template <class D, Type S> struct RowMachine : D::Names {
   template <class A, class TermA, class B, class TermB>
   TK_FN void column_sums(A, const TermA& term_a, B, const TermB& term_b) {
     float *a = column_chain[A::index], *b = column_chain[B::index];
+    const auto add = [&](auto i) {
+      cpu::TK_ISA::store(a + i.at, term_a.step(cpu::TK_ISA::load(a + i.at), i));
+      cpu::TK_ISA::store(b + i.at, term_b.step(cpu::TK_ISA::load(b + i.at), i));
+    };
     const std::int64_t end = n;
-    for (std::int64_t i = 0; i < end; i += kWidth) {
-      cpu::TK_ISA::store(a + i, term_a.step(cpu::TK_ISA::load(a + i), Span{i}));
-      cpu::TK_ISA::store(b + i, term_b.step(cpu::TK_ISA::load(b + i), Span{i}));
-    }
+    std::int64_t i = 0;
+    for (; i + kWidth <= end; i += kWidth) add(Span{i});
+    if (i < end) add(Part{i, end - i});
   }
 
   // After every row.

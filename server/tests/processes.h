@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <cctype>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace tokitai::server {
@@ -49,6 +51,12 @@ struct Held {
     for (std::string line; std::getline(maps, line);)
       if (line.find("memfd:tokitai") != std::string::npos) ++held.shared_mappings;
     return held;
+  }
+  // What is held when as much is held as before; else what is held two seconds later: a thread that was joined stands
+  // in /proc a little longer.
+  static Held after(const Held& before) {
+    for (int i = 0; i < 100 && now() != before; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return now();
   }
 };
 
