@@ -41,6 +41,12 @@ inline char state_of(pid_t process) {
   return name_end == std::string::npos ? '?' : text[name_end + 2];
 }
 
+// The thread sanitizer starts a thread of its own with the first one: that is there before anything is counted.
+inline const bool kThreadWasStarted = [] {
+  std::thread([] {}).join();
+  return true;
+}();
+
 struct Held {
   std::size_t descriptors, threads, children, shared_mappings;
   bool operator==(const Held&) const = default;
