@@ -60,7 +60,7 @@ template <class To, class From> TK_FN CheckedGlobal<To> cast(CheckedGlobal<From>
 template <class To, class From> TK_FN CheckedShared<To> cast(CheckedShared<From> p) {
   return CheckedShared<To>(p.address());
 }
-template <class Pointer> TK_FN const Pointer& checked(const Pointer& p) { return p; }
+template <class Pointer> TK_FN Pointer checked(Pointer p) { return p; }
 TK_FN int thread_index() { return lockstep::thread_index(); }
 TK_FN int block_index() { return lockstep::block_index(); }
 TK_FN int cluster_rank() { return lockstep::cluster_rank(); }
