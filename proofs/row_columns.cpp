@@ -54,6 +54,9 @@ class Columns {
                   s.symbol<int>(z3::mod(lane, p.wide))};
     s.lemma("the owner of a column is a thread of the launch",
             *o.rank < p.cluster && *o.thread < shape.team && *o.chunk < p.chunks);
+    s.lemma("the owner of a column has its block and lane",
+            *f.held_block(o.thread, p.wide) == z3::mod(block, shape.held) &&
+                *f.first_lane(o.thread, p.wide) + *o.element == lane);
     const Place x = at(s, o, n);
     s.claim("every column is owned", x.worked && *x.column + *o.element == *column);
   }

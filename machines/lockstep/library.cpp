@@ -30,6 +30,7 @@ Result<void*> load(const std::string& binary) {
     return Status(Code::unavailable, fmt::format("lockstep: a kernel's library does not load ({})", dlerror()));
   auto** words = static_cast<const Words**>(dlsym(library, "tokitai_lockstep_words"));
   if (words == nullptr) return Status(Code::internal, "lockstep: a kernel's library takes no table of words");
+  if (*words != nullptr) return Status(Code::internal, "lockstep: a kernel's library has another one's table of words");
   *words = &kWords;
   return library;
 }

@@ -51,8 +51,9 @@ struct Words {
 };
 
 #if defined(TK_LOCKSTEP_LIBRARY)
+// Not inline: the loader would give all libraries of the program one and the same. A library is one file of text.
 extern "C" {
-__attribute__((visibility("default"))) inline const Words* tokitai_lockstep_words = nullptr;
+__attribute__((visibility("default"))) const Words* tokitai_lockstep_words = nullptr;
 }
 #define TK_FORWARD(result, name, parameters, arguments) \
   inline result name parameters { return tokitai_lockstep_words->name arguments; }

@@ -94,7 +94,8 @@ class StorageRounding(unittest.TestCase):
         stored = BF16.round(wide)
         distance = np.abs(BF16.widen(stored).astype(np.float64) - wide)
         for step in (-1, 1):
-            other = np.abs(BF16.widen((stored + step).astype(np.uint16)).astype(np.float64) - wide)
+            neighbour = (stored.astype(np.int32) + step).astype(np.uint16)
+            other = np.abs(BF16.widen(neighbour).astype(np.float64) - wide)
             tie = other == distance
             self.assertFalse((other < distance).any())
             self.assertTrue((stored[tie & (distance > 0)] % 2 == 0).all())
