@@ -2,6 +2,7 @@
 // claimed by naming the one that it has.
 #include "proofs/claims.h"
 #include "proofs/limits.h"
+#include "proofs/products.h"
 
 namespace tokitai::proofs {
 namespace {
@@ -144,10 +145,13 @@ void tiles_every(const TileGrid& part, const Functions& f, Report& report) {
   s.assume(*down * part.rows <= *r && *r < *down * part.rows + part.rows);
   s.assume(*beside * part.cols <= *c && *c < *beside * part.cols + part.cols);
   s.lemma("the tile of an output lies in the grid of tiles", *down < *g.down && *beside < *g.across);
-  s.lemma("and whole lines of tiles lie before it", (*down + 1) * *g.across <= *g.down * *g.across);
-  const z3::expr block = *down * *g.across + *beside;
+  const z3::expr before = *down * *g.across, block = before + *beside;
+  s.assume(in_order(*down, *g.down, *g.across, before, *g.down * *g.across));
+  s.lemma("and whole lines of tiles lie before it", before + *g.across <= *g.down * *g.across);
   s.lemma("so it is one of the launch", block >= 0 && block < *g.across * *g.down && block < s.number(kMostBlocks));
   const Int b = s.symbol<int>(block);
+  const z3::expr line = *(b / g.across);
+  s.assume(in_order(*down, line, *g.across, before, line * *g.across));
   s.claim("every output lies in a tile", *f.tile_first_row(b, g.across, part.rows) == *down * part.rows &&
                                              *f.tile_first_col(b, g.across, part.cols) == *beside * part.cols);
 }
@@ -177,6 +181,7 @@ void claim(const TileOutputs& part, const Functions& f, Report& report) {
   outputs.between_barriers();
 }
 void claim(const TileGrid& part, const Functions& f, Report& report) {
+  products_in_order(report);
   tiles(part, f, report);
   tiles_every(part, f, report);
   stores(part, f, report);
