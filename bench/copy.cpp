@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <thread>
 #include <vector>
 #if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
+
+#include "bench/gpu.h"
+#include "machines/gpu/driver.h"
 
 namespace tokitai::bench {
 namespace {
@@ -38,12 +40,12 @@ void library_copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
   std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
-using Copy = void (*)(std::byte*, const std::byte*, std::int64_t);
+using Way = void (*)(std::byte*, const std::byte*, std::int64_t);
 
-double median_seconds(Copy copy, std::byte* to, const std::byte* from, int threads) {
+double median_seconds(Way copy, std::byte* to, const std::byte* from, int threads) {
   std::vector<double> seconds;
   const std::int64_t share = kBytes / threads / 4096 * 4096;
-  for (int repetition = 0; repetition < 7; ++repetition) {
+  for (int repetition = 0; repetition < 5; ++repetition) {
     const auto begin = std::chrono::steady_clock::now();
     std::vector<std::thread> crew;
     for (int t = 0; t < threads; ++t) crew.emplace_back(copy, to + t * share, from + t * share, share);
@@ -56,16 +58,29 @@ double median_seconds(Copy copy, std::byte* to, const std::byte* from, int threa
 
 }  // namespace
 
-double copy_bandwidth(int threads) {
-  const auto free = [](std::byte* p) { std::free(p); };
-  using Memory = std::unique_ptr<std::byte, decltype(free)>;
-  const Memory from(static_cast<std::byte*>(std::aligned_alloc(4096, kBytes)), free);
-  const Memory to(static_cast<std::byte*>(std::aligned_alloc(4096, kBytes)), free);
-  if (!from || !to) return 0;
-  std::memset(from.get(), 1, kBytes);
-  std::memset(to.get(), 1, kBytes);
-  const double seconds = std::min(median_seconds(streamed_copy, to.get(), from.get(), threads),
-                                  median_seconds(library_copy, to.get(), from.get(), threads));
+void Copy::Free::operator()(std::byte* p) const { std::free(p); }
+
+Result<Copy> Copy::on(Device& device) {
+  Copy copy;
+  if (gpu::names_gpu(device.name())) {
+    const auto measured = device_copy_bandwidth(device);
+    if (!measured.ok()) return measured.status();
+    copy.of_gpu_ = measured.value();
+    return copy;
+  }
+  copy.threads_ = device.threads();
+  for (auto* memory : {&copy.from_, &copy.to_}) {
+    memory->reset(static_cast<std::byte*>(std::aligned_alloc(4096, kBytes)));
+    if (*memory == nullptr) return Status(Code::unavailable, "out of memory for the copy measurement (2 GiB)");
+    std::memset(memory->get(), 1, kBytes);
+  }
+  return copy;
+}
+
+double Copy::bandwidth() const {
+  if (of_gpu_ != 0) return of_gpu_;
+  const double seconds = std::min(median_seconds(streamed_copy, to_.get(), from_.get(), threads_),
+                                  median_seconds(library_copy, to_.get(), from_.get(), threads_));
   return 2.0 * kBytes / seconds / 1e9;
 }
 

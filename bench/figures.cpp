@@ -46,9 +46,8 @@ Result<std::vector<evidence::SpeedFigures>> speed_figures(const std::vector<std:
   const auto problems = testing::problems(on_gpu ? testing::Use::bench_gpu : testing::Use::bench);
   if (!problems.ok()) return problems.status();
   say("measuring the copy bandwidth");
-  const auto copy = on_gpu ? device_copy_bandwidth(device) : Result<double>(copy_bandwidth(device.threads()));
+  const auto copy = Copy::on(device);
   if (!copy.ok()) return copy.status();
-  if (copy.value() == 0) return Status(Code::unavailable, "out of memory for the copy measurement (2 GiB)");
   std::vector<evidence::SpeedFigures> all;
   for (const std::string& name : operators) {
     const auto found = std::find_if(problems->begin(), problems->end(),
@@ -56,10 +55,11 @@ Result<std::vector<evidence::SpeedFigures>> speed_figures(const std::vector<std:
     if (found == problems->end()) continue;
     const Problem problem = on_gpu ? *found : modest(*found);
     say("timing " + problem.text());
+    const double bandwidth = copy->bandwidth();
     const auto timing = on_gpu ? time_on_gpu(problem, device, kBudget) : time_problem(problem, device, kBudget);
     if (!timing.ok()) return timing.status();
     all.push_back({name, problem.text(), timing->repetitions, timing->cost.bytes_read + timing->cost.bytes_written,
-                   timing->cost.flops, timing->seconds, copy.value()});
+                   timing->cost.flops, timing->seconds, bandwidth});
   }
   return all;
 }

@@ -35,6 +35,7 @@ struct Arguments {
 struct Row {
   const Problem* problem;
   bench::Timing timing;
+  double copy;  // GB/s, the mean of just before and just after
 };
 
 Result<bench::Peer> timed_peer(const Arguments& a, const std::string& name, const std::vector<Problem>& problems,
@@ -103,10 +104,11 @@ struct Unit {
   int digits;
 };
 
-void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers, double copy, const Device& device,
+void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers, const Device& device,
                  bool on_gpu) {
   const Unit unit = on_gpu ? Unit{"us", 1e6, 1} : Unit{"ms", 1e3, 2};
-  std::vector<std::string> header = {"operator", "sizes", "type", unit.name, "MB", "GB/s", "% of copy", "GFLOP/s"};
+  std::vector<std::string> header = {"operator", "sizes",     "type",      unit.name, "MB",
+                                     "GB/s",     "copy GB/s", "% of copy", "GFLOP/s"};
   if (on_gpu) header.insert(header.end(), {"returns us", "compiled s"});
   for (const bench::Peer& peer : peers) {
     const std::string name = peer.name.substr(0, peer.name.find(' '));
@@ -124,7 +126,8 @@ void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& p
         fmt::format("{:.{}f}", row.timing.seconds * unit.per_second, unit.digits),
         fmt::format("{:.0f}", bytes_of(row) / 1e6),
         fmt::format("{:.1f}", rate),
-        fmt::format("{:.0f}", 100 * rate / copy),
+        fmt::format("{:.1f}", row.copy),
+        fmt::format("{:.0f}", 100 * rate / row.copy),
         compute_bound(row) ? fmt::format("{:.1f}", flops_of(row) / row.timing.seconds / 1e9) : "-"};
     if (on_gpu) {
       cells.push_back(fmt::format("{:.1f}", row.timing.host_seconds * 1e6));
@@ -142,8 +145,8 @@ void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& p
     }
     table.add(cells);
   }
-  fmt::print("{} ({}); copy {:.1f} GB/s, read plus written{}\n\n{}\n", device.name(), device.description(), copy,
-             on_gpu ? "" : ", same threads", table.text());
+  fmt::print("{} ({}); the copy is read plus written{}\n\n{}\n", device.name(), device.description(),
+             on_gpu ? "" : "; with the same threads, the mean of before and after each operator", table.text());
   for (const bench::Peer& peer : peers) {
     fmt::print("peer: {}; ratio above 1: Tokitai is that many times as fast\n", peer.name);
     for (const auto& [key, note] : peer.notes)
@@ -151,15 +154,16 @@ void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& p
   }
 }
 
-Json to_json(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers, double copy, const Device& device) {
-  Json document = {{"device", device.name()}, {"description", device.description()}, {"copy_gb_per_s", copy}};
+Json to_json(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers, const Device& device) {
+  Json document = {{"device", device.name()}, {"description", device.description()}};
   for (const Row& row : rows) {
     Json j = {{"operator", row.problem->contract->name},
               {"problem", row.problem->text()},
               {"seconds", row.timing.seconds},
               {"repetitions", row.timing.repetitions},
               {"bytes", row.timing.cost.bytes_read + row.timing.cost.bytes_written},
-              {"percent_of_copy", bytes_of(row) / row.timing.seconds / 1e7 / copy},
+              {"copy_gb_per_s", row.copy},
+              {"percent_of_copy", bytes_of(row) / row.timing.seconds / 1e7 / row.copy},
               {"gflop_per_s", flops_of(row) / row.timing.seconds / 1e9},
               {"outputs_checked", row.timing.checked}};
     if (row.timing.host_seconds > 0) {
@@ -190,18 +194,18 @@ Status run(const Arguments& a) {
   if (!device.ok()) return device.status();
   ProgressLine progress;
   progress.say("measuring the copy bandwidth");
-  auto measured = a.on_gpu() ? bench::device_copy_bandwidth(device.value())
-                             : Result<double>(bench::copy_bandwidth(device->threads()));
-  if (!measured.ok()) return measured.status();
-  const double copy = measured.value();
-  if (copy == 0) return {Code::unavailable, "out of memory for the copy measurement (2 GiB)"};
+  const auto copy = bench::Copy::on(device.value());
+  if (!copy.ok()) return copy.status();
   std::vector<Row> rows;
+  double before = copy->bandwidth();
   for (const Problem& problem : problems.value()) {
     progress.say(problem.text());
     auto timing = a.on_gpu() ? bench::time_on_gpu(problem, device.value(), a.budget)
                              : bench::time_problem(problem, device.value(), a.budget);
     if (!timing.ok()) return timing.status();
-    rows.push_back({&problem, timing.value()});
+    const double after = copy->bandwidth();
+    rows.push_back({&problem, timing.value(), (before + after) / 2});
+    before = after;
   }
   if (Status s = device->trim(); !s.ok()) return s;  // the peers need the memory
   if (!a.peers.empty()) progress.say("timing the peers");
@@ -209,9 +213,9 @@ Status run(const Arguments& a) {
   if (!peers.ok()) return peers.status();
   progress.say("");
   if (a.json)
-    print_json(to_json(rows, peers.value(), copy, device.value()));
+    print_json(to_json(rows, peers.value(), device.value()));
   else
-    print_table(rows, peers.value(), copy, device.value(), a.on_gpu());
+    print_table(rows, peers.value(), device.value(), a.on_gpu());
   return {};
 }
 

@@ -80,11 +80,12 @@ template <class D, Type S> struct SegmentMachine : D::Names {
         if (sorted.start[v + 1] - sorted.start[v] < kHeavy) sum.row(sorted, v, 0, dim);
     });
     if (most < kHeavy) return;
-    constexpr std::int64_t kColumns = S == Type::f16 ? RowSum<S>::kExactColumns : 4 * kWidth;
+    constexpr std::int64_t kLeast = 8 * kWidth, kMost = S == Type::f16 ? RowSum<S>::kExactColumns : kLeast;
+    const std::int64_t columns = std::clamp(dim / pool.threads() / kLeast * kLeast, kLeast, kMost);
     for (std::int64_t v = 0; v < vocab; ++v)
       if (sorted.start[v + 1] - sorted.start[v] >= kHeavy)
-        pool.run((dim + kColumns - 1) / kColumns, [&](std::int64_t unit, int) {
-          sum.row(sorted, v, unit * kColumns, std::min(dim, (unit + 1) * kColumns));
+        pool.run((dim + columns - 1) / columns, [&](std::int64_t unit, int) {
+          sum.row(sorted, v, unit * columns, std::min(dim, (unit + 1) * columns));
         });
   }
 };

@@ -14,11 +14,14 @@ from os import cpu_count
 from pathlib import Path
 
 LIMIT = 10  # seconds of one answer
-# A question that is not answered in one way is asked in the next.
-SOLVERS = {
-    "z3": [["z3", f"-T:{LIMIT}"]],
-    "cvc5": [["cvc5", f"--tlimit={LIMIT * 1000}", *more] for more in ([], ["--decision=internal", "--arith-eq-solver"])],
+# A question that is not answered in one way is asked in the next; an answer in a good way takes milliseconds.
+WAYS = {
+    "z3": ([], ["tactic.default_tactic=smt"]),
+    "cvc5": ([], ["--decision=internal", "--arith-eq-solver"]),
 }
+TIME_LIMIT = {"z3": lambda seconds: f"-T:{seconds}", "cvc5": lambda seconds: f"--tlimit={seconds * 1000}"}
+SOLVERS = {name: [[name, TIME_LIMIT[name](seconds), *way] for seconds in (1, LIMIT) for way in ways]
+           for name, ways in WAYS.items()}
 
 
 def chosen(folder, everything):
