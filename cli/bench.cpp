@@ -183,6 +183,25 @@ Json to_json(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers
   return document;
 }
 
+Result<std::vector<Row>> timed(const Arguments& a, const std::vector<Problem>& problems, Device& device,
+                               ProgressLine& progress) {
+  progress.say("measuring the copy bandwidth");
+  const auto copy = bench::Copy::on(device);
+  if (!copy.ok()) return copy.status();
+  std::vector<Row> rows;
+  double before = copy->bandwidth();
+  for (const Problem& problem : problems) {
+    progress.say(problem.text());
+    auto timing =
+        a.on_gpu() ? bench::time_on_gpu(problem, device, a.budget) : bench::time_problem(problem, device, a.budget);
+    if (!timing.ok()) return timing.status();
+    const double after = copy->bandwidth();
+    rows.push_back({&problem, timing.value(), (before + after) / 2});
+    before = after;
+  }
+  return rows;
+}
+
 Status run(const Arguments& a) {
   if (a.workers) return bench_workers(a.device, a.budget, a.json);
   if (a.device.device.starts_with("lockstep"))
@@ -193,29 +212,17 @@ Status run(const Arguments& a) {
   auto device = a.device.open();
   if (!device.ok()) return device.status();
   ProgressLine progress;
-  progress.say("measuring the copy bandwidth");
-  const auto copy = bench::Copy::on(device.value());
-  if (!copy.ok()) return copy.status();
-  std::vector<Row> rows;
-  double before = copy->bandwidth();
-  for (const Problem& problem : problems.value()) {
-    progress.say(problem.text());
-    auto timing = a.on_gpu() ? bench::time_on_gpu(problem, device.value(), a.budget)
-                             : bench::time_problem(problem, device.value(), a.budget);
-    if (!timing.ok()) return timing.status();
-    const double after = copy->bandwidth();
-    rows.push_back({&problem, timing.value(), (before + after) / 2});
-    before = after;
-  }
+  auto rows = timed(a, problems.value(), device.value(), progress);
+  if (!rows.ok()) return rows.status();
   if (Status s = device->trim(); !s.ok()) return s;  // the peers need the memory
   if (!a.peers.empty()) progress.say("timing the peers");
   auto peers = timed_peers(a, problems.value(), device->threads());
   if (!peers.ok()) return peers.status();
   progress.say("");
   if (a.json)
-    print_json(to_json(rows, peers.value(), device.value()));
+    print_json(to_json(rows.value(), peers.value(), device.value()));
   else
-    print_table(rows, peers.value(), device.value(), a.on_gpu());
+    print_table(rows.value(), peers.value(), device.value(), a.on_gpu());
   return {};
 }
 

@@ -147,6 +147,8 @@ Result<Welcome> decode_welcome(std::string_view body) {
   const auto keeps_journal = r.get<std::uint8_t>();
   welcome.keeps_journal = keeps_journal == 1;
   if (!r.complete() || keeps_journal > 1) return nonsense("not a welcome");
+  if (welcome.status.ok() && (welcome.threads < 1 || welcome.threads > kMostThreads))
+    return nonsense(fmt::format("a device of {} threads; there are 1 to {}", welcome.threads, kMostThreads));
   return welcome;
 }
 

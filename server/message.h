@@ -17,6 +17,7 @@ inline constexpr std::uint16_t kVersion = 2;
 inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::uint32_t kMostBody = 64u << 20;
 inline constexpr std::size_t kMostText = 1u << 16;
+inline constexpr std::int32_t kMostThreads = 1024;  // of a device
 
 enum class Kind : std::uint16_t {
   hello = 1,

@@ -80,7 +80,8 @@ template <class D, Type S> struct SegmentMachine : D::Names {
         if (sorted.start[v + 1] - sorted.start[v] < kHeavy) sum.row(sorted, v, 0, dim);
     });
     if (most < kHeavy) return;
-    constexpr std::int64_t kLeast = 8 * kWidth, kMost = S == Type::f16 ? RowSum<S>::kExactColumns : kLeast;
+    constexpr std::int64_t kLeast = (S == Type::f16 ? 8 : 4) * kWidth;
+    constexpr std::int64_t kMost = S == Type::f16 ? RowSum<S>::kExactColumns : kLeast;
     const std::int64_t columns = std::clamp(dim / pool.threads() / kLeast * kLeast, kLeast, kMost);
     for (std::int64_t v = 0; v < vocab; ++v)
       if (sorted.start[v + 1] - sorted.start[v] >= kHeavy)

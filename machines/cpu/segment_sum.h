@@ -26,6 +26,15 @@ class Rounding {
   // The compiler knows of no order between arithmetic and the notes: what makes or uses this value stays on its side.
   static TK_FN void keep_order(Lanes& x) { asm volatile("" : "+v"(x.v.raw)); }
 };
+// Whether this processor takes notes: not all that are imitated in software do.
+TK_FN bool rounding_is_noted() {
+  Lanes x = 1.0f;
+  const Rounding rounding;
+  Rounding::keep_order(x);
+  x = x + Lanes(0x1p-30f);
+  Rounding::keep_order(x);
+  return rounding.happened();
+}
 #endif
 
 // The queries of each row of the table, in ascending order: those of row v are order[start[v] .. start[v+1]).
@@ -89,6 +98,9 @@ template <Type S> struct RowSum {
   }
 
   static constexpr std::int64_t kFew = 8;  // terms that are worth an attempt to add them up in f32
+#if defined(__AVX2__)
+  bool attempts = rounding_is_noted();
+#endif
 
   // Exact f16 in any number: sums of up to 8192 terms are exact in double; between them int64 takes over. Sums
   // wait in the first-level cache, so that each occurrence is read once, in one piece.
@@ -154,6 +166,7 @@ template <Type S> struct RowSum {
   static constexpr int kTogether = HWY_TARGET == HWY_AVX3 ? 8 : 4;
   template <int registers>
   TK_FN bool add_few(const std::int64_t* rows, std::int64_t terms, std::int64_t col, Lanes (&sum)[registers]) const {
+    if (!attempts) return false;
     for (int k = 0; k < registers; ++k) sum[k] = 0.0f;
     Rounding rounding;
     for (int k = 0; k < registers; ++k) Rounding::keep_order(sum[k]);

@@ -104,6 +104,7 @@ TEST(Message, EveryTruncationAndOneByteMoreIsRefused) {
       default: return !decode_state(body).ok();
     }
   };
+  for (const std::int32_t threads : {0, -1, 1025}) EXPECT_TRUE(refused(3, encode(Welcome{{}, threads, "cpu", true})));
   for (std::size_t which = 0; which < std::size(bodies); ++which) {
     EXPECT_FALSE(refused(which, bodies[which]));
     for (std::size_t length = 0; length < bodies[which].size(); ++length)

@@ -104,9 +104,12 @@ class CompiledTest(GpuCommandTest):
         cls.warm = pathlib.Path(folder.name) / "cache"  # compilers' digests and one entry a target
         environment = {k: v for k, v in os.environ.items() if not k.startswith("TOKITAI")}
         environment["TOKITAI_CACHE"] = str(cls.warm)
-        cls.targets = [target for target in (NVIDIA, AMD) if subprocess.run(
+        codes = {target: subprocess.run(
             [cls.executable, "compile", *SMALL, "--target", target], capture_output=True,
-            env=environment, timeout=TIME_LIMIT, stdin=subprocess.DEVNULL).returncode == 0]
+            env=environment, timeout=TIME_LIMIT, stdin=subprocess.DEVNULL).returncode for target in (NVIDIA, AMD)}
+        if not set(codes.values()) <= {0, 3}:
+            raise AssertionError(f"compile ended with {codes}, where 0 is good and 3 a missing compiler")
+        cls.targets = [target for target, code in codes.items() if code == 0]
         if not cls.targets:
             raise unittest.SkipTest("neither NVRTC nor clang is here")
         cls.target = cls.targets[0]
