@@ -81,6 +81,15 @@ TEST(Message, AServersStateComesOutAsItWentIn) {
   EXPECT_EQ(decode_told(encode(Status::invalid("no")))->status.message(), "no");
 }
 
+TEST(Message, AWelcomeWithoutThreadsIsRefused) {
+  for (const std::int32_t threads : {1, 1024})
+    EXPECT_TRUE(decode_welcome(encode(Welcome{{}, threads, "cpu", true})).ok()) << threads;
+  for (const std::int32_t threads : {0, -1, 1025})
+    EXPECT_FALSE(decode_welcome(encode(Welcome{{}, threads, "cpu", true})).ok()) << threads;
+  const Status full(Code::unavailable, "full");
+  EXPECT_TRUE(decode_welcome(encode(Welcome{full, 0, "", false})).ok());
+}
+
 TEST(Message, EveryTruncationAndOneByteMoreIsRefused) {
   const std::string bodies[] = {example_body("adamw.step n=5+9 t=1"),
                                 encode(Reply{{Code::invalid, "no"}, {}}),
@@ -104,7 +113,6 @@ TEST(Message, EveryTruncationAndOneByteMoreIsRefused) {
       default: return !decode_state(body).ok();
     }
   };
-  for (const std::int32_t threads : {0, -1, 1025}) EXPECT_TRUE(refused(3, encode(Welcome{{}, threads, "cpu", true})));
   for (std::size_t which = 0; which < std::size(bodies); ++which) {
     EXPECT_FALSE(refused(which, bodies[which]));
     for (std::size_t length = 0; length < bodies[which].size(); ++length)
