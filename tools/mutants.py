@@ -2,8 +2,8 @@
 """Breaks the code on purpose, one fault of tools/mutants.txt at a time, and sees whether the checks catch it.
 
 Works on a copy of the source tree, builds one operator family for one instruction set beside the reference, and runs
-testing/mutant_check.cpp on it; faults of server/ are built with few operators and run against its tests. The unbroken
-tree must pass first. Exit 1 if any fault survives.
+testing/mutant_check.cpp on it. What is no operator family (PARTS) is built with few operators and run against tests of
+its own. The unbroken tree must pass first. Exit 1 if any fault survives.
 """
 import argparse
 import concurrent.futures
@@ -20,6 +20,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "mutants"
 SKIPPED = {"build", ".git", "__pycache__"}
 CHECK_LIMIT = 60  # seconds; a fault may also make the check hang
+# Parts of the tree that faults name beside operator families: the operators they are built with, and the target whose
+# program, a GoogleTest one, is run.
+PARTS = {
+    "server": ("adamw;softmax", "server_mutant_check"),
+}
 
 
 @dataclasses.dataclass
@@ -142,12 +147,12 @@ class Tree:
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
-class ServerTree(Tree):
-    """The same for server/, whose tests say what they caught."""
+class PartTree(Tree):
+    """The same for one of PARTS, whose tests say what they caught."""
 
-    families = "adamw;softmax"
+    families = property(lambda self: PARTS[self.family][0])
     tests = "ON"
-    target = "server_mutant_check"
+    target = property(lambda self: PARTS[self.family][1])
 
     @staticmethod
     def words_of(output):
@@ -176,7 +181,7 @@ def report(name, family, begin, words):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--family", action="append", help="only faults of this operator family")
+    parser.add_argument("--family", action="append", help="only faults of this operator family or part")
     parser.add_argument("--only", help="only faults whose name contains this text")
     parser.add_argument("--isa", default=machine_isa(), help="instruction set to build (%(default)s)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="families at a time (%(default)s)")
@@ -196,9 +201,9 @@ def main():
     by_family = {}
     for fault in faults:
         by_family.setdefault(fault.family, []).append(fault)
-    # What takes longest comes first: server/ has the most to build.
-    order = sorted(by_family, key=lambda name: (name != "server", -len(by_family[name])))
-    trees = [(ServerTree if family == "server" else Tree)(family, arguments.isa) for family in order]
+    # What takes longest comes first: parts have the most to build.
+    order = sorted(by_family, key=lambda name: (name not in PARTS, -len(by_family[name])))
+    trees = [(PartTree if family in PARTS else Tree)(family, arguments.isa) for family in order]
     for tree in trees:
         tree.copy_sources()
     print(f"{'fault':40}{'family':15}{'seconds':>8}  caught by", flush=True)
