@@ -82,7 +82,7 @@ class Memory {
     if (p.cluster > 1) {
       const z3::expr picks = *f.picks_begin(s.symbol<int>(s.number(groups)));
       s.claim("so does what is picked, behind the box",
-              *slot < picks && picks == 6 * groups && shape.box_at + 4 * (picks + p.threads) <= shared_bytes);
+              *slot < picks && picks == 6 * groups && shape.box_at + 4 * (picks + 2) <= shared_bytes);
       s.claim("a group sends to every block of the cluster", s.number(p.cluster) <= 32);
     }
     s.claim("what the last block exchanges lies there too",

@@ -91,8 +91,8 @@ template <class I>
 TK_FN Place<BoxSlot, I> box_slot(CounterOf<I> parity, CounterOf<I> term, Place<Group, I> group, I groups) {
   return (parity * 3 + term) * groups + group;
 }
-// Behind both halves of the box, what threads picked.
-template <class I> TK_FN Place<Begin<Thread>, I> picks_begin(I groups) { return 6 * groups; }
+// Behind both halves of the box, the picked value of each.
+template <class I> TK_FN Place<Begin<Counted>, I> picks_begin(I groups) { return 6 * groups; }
 // Floats of a block's workspace where rows do not stay on chip: a made row, and behind it the box of one reduction.
 template <class L, class I> TK_FN L scratch_size(L cols, I blocks, int groups) {
   return cols + as_long(3) * blocks * groups;

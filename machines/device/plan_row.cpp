@@ -22,7 +22,7 @@ int bytes_staged(const RowPlan& p, int storage_bytes) {
 }
 int shared_of(const RowPlan& p, int storage_bytes) {
   const int groups = p.threads / p.teams / 32 * p.cluster;
-  return bytes_staged(p, storage_bytes) + (p.cluster > 1 ? 16 + 4 * p.threads : 0) +
+  return bytes_staged(p, storage_bytes) + (p.cluster > 1 ? 16 + 8 : 0) +
          std::max(p.on_chip ? 2 * 3 * groups * 4 : 0, 256);
 }
 

@@ -192,10 +192,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
     const Place<Group, int> group = group_in_row(block, thread, Shape::kGroups, Shape::kColumnThreads);
     const Place<BoxSlot, int> slot_of_group = box_at(term, group);
     if constexpr (P.cluster > 1) {
-      // Mail orders nothing but itself. What this group read of other blocks' columns has arrived before it sends:
-      // the value is used here, and a group's instructions begin in order.
-      picks()[thread_index()] = picked;
-      warp_barrier();
+      warp_barrier();  // all of the group have read the box's other half
       if (thread % 32 < P.cluster)
         mailbox_send(mailbox(), box() + slot_of_group, TK_AS_PROVED(thread % 32, lane_in_team(thread)), v);
     } else {
@@ -235,7 +232,8 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
   // it has everybody's values of the exchange between, which they sent after reading this one's.
   mutable u32 exchanges = 0;
   mutable float picked = 0.0f;
-  TK_FN Shared<float, Thread> picks() const {  // behind the box
+  mutable bool picking = false;                 // the next exchange brings it
+  TK_FN Shared<float, Counted> picks() const {  // behind the box, one per parity
     return shared<float, BoxSlot>(TK_AS_PROVED(Shape::kBoxAt, box_byte(P))) +
            TK_AS_PROVED(6 * box_groups(), picks_begin(box_groups()));
   }
@@ -253,13 +251,17 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
   // After this every value that was posted can be read.
   template <int terms> TK_FN void meet() const {
     if constexpr (P.cluster > 1) {
-      if (thread_index() == 0) mailbox_expect(mailbox(), terms * box_groups() * 4);
+      if (thread_index() == 0) mailbox_expect(mailbox(), terms * box_groups() * 4 + (picking ? 4 : 0));
       mailbox_await(mailbox(), exchanges / 2 % 2);
       exchanges += 1;
+      if (picking) picked = picks()[parity];
+      picking = false;
     } else {
       barrier();
     }
   }
+  // The next reduction posts elsewhere, and the one after it only behind another barrier.
+  TK_FN void turn() const { parity = TK_AS_PROVED(parity ^ 1, other_side(parity)); }
   template <class... Term> TK_FN Reduced<float, sizeof...(Term)> reduce(const Term&... term) const {
     if constexpr (Shape::kOneGroup) {
       const Reduced<float, sizeof...(Term)> all{group_value(term, TK_AS_PROVED(0, held_block(thread, P.wide)))...};
@@ -274,9 +276,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
       meet<sizeof...(Term)>();
       Counter t = 0;
       const Reduced<float, sizeof...(Term)> all{collect<Term>(t++)...};
-      parity = TK_AS_PROVED(
-          parity ^ 1,
-          other_side(parity));  // the next reduction posts elsewhere, and the one after it only behind another barrier
+      turn();
       return all;
     }
   }
@@ -284,33 +284,50 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
   template <class F> TK_FN float sum_fma(F f) const { return reduce(SumFma<F>{f}).first; }
   template <class F> TK_FN float max(F f) const { return reduce(Max<F>{f}).first; }
 
-  // One element of a row that was read, before anything is stored; 0 where there is no such column.
-  template <int O> TK_FN float pick(const Read<O>&, i64 j) const {
+  // One element of a row that was read, before anything is stored; 0 where there is no such column. A group and a
+  // cluster have it from its owner's cell: the row may be written over, and neither shuffles nor mail order memory.
+  template <int O> TK_FN auto pick(const Read<O>&, i64 j) const {
     constexpr Kind K = kind_at(P.kinds, O);
     const bool exists = j >= 0 && j < n;
-    if constexpr (Shape::kOneGroup) {
-      // From the owner's cell: the row may be written over, and nothing orders a group's memory accesses.
+    if constexpr (Shape::kOneGroup || P.cluster > 1) {
       const auto place = place_of_column(
           TK_AS_PROVED(static_cast<int>(exists ? j : 0), given_column(static_cast<int>(exists ? j : 0), n)));
       const Counter owner = owner_of_lane(place.lane, P.wide);
       float v = 0.0f;
-      if (thread == owner) {
+      const bool mine = exists && place.block == first_block && thread % Shape::kColumnThreads == owner;
+      if (mine) {
         constexpr int kPerPiece = Shape::kPiece / bytes_of(K);
         const Counter e = element_of_lane(place.lane, P.wide);
         const auto from = cast<Raw<K>>(
             cell(stage, Staging::template slot<O>(), place.chunk, TK_AS_PROVED(e / kPerPiece, piece_of(e, kPerPiece))));
         v = widen<K>(from[TK_AS_PROVED(e % kPerPiece, place_in_piece(e, kPerPiece))]);
       }
-      v = shuffle(v, owner);
-      return exists ? v : 0.0f;
-    } else {
-      // Before the next reduction's barrier or mail, so before any store of this row.
+      if constexpr (Shape::kOneGroup) {
+        return shuffle(v, owner);
+      } else {
+        if (mine)
+          for (Counter to = 0; to < P.cluster; ++to) mailbox_send(mailbox(), picks() + parity, to, v);
+        picking = exists;
+        picked = 0.0f;
+        return Picked{*this};
+      }
+    } else {  // before the next reduction's barrier, so before any store of this row
       float v = 0.0f;
       if (exists) v = widen<K>(elements<K>(arguments.operand[O], row)[TK_AS_PROVED(j, given_column(j, i64{n}))]);
-      picked = v;
       return v;
     }
   }
+  // What the owner sent, which arrives with the next reduction; if it is asked for before, with an exchange of its own.
+  struct Picked {
+    const RowMachine& m;
+    TK_FN operator float() const {  // NOLINT(google-explicit-constructor)
+      if (m.picking) {
+        m.template meet<0>();
+        m.turn();
+      }
+      return m.picked;
+    }
+  };
 
   // --- Results.
   template <class O, class F> TK_FN void store_vector(O, At i, Place<Existing, int> count, F f) const {

@@ -149,12 +149,21 @@ void* locate_shared(Block& block, std::int64_t at, int bytes, int align) {
   return block.shared.get() + at;
 }
 
+// From when on accesses to those bytes need no other order.
+std::uint32_t settled_at(const Block& block, std::int64_t at, int bytes) {
+  const Block& mine = *state->thread->block;
+  if (block.mailed.empty()) return mine.settled_shared;
+  const auto first = block.mailed.begin() + at / 2;
+  const bool mailed = std::find(first, first + bytes / 2, false) == first + bytes / 2;
+  return mailed ? std::max(mine.settled_shared, mine.settled_mail) : mine.settled_shared;
+}
+
 template <Sort sort> void* shared(Block& block, std::int64_t at, int bytes, int align) {
   count_access();
   void* there = locate_shared(block, at, bytes, align);
   if (there == nullptr) return nullptr;
   if constexpr (sort == Sort::write) ++state->progress;
-  pass<sort>(block.cells.get() + at / 2, bytes / 2, state->thread->block->settled_shared, block.start,
+  pass<sort>(block.cells.get() + at / 2, bytes / 2, settled_at(block, at, bytes), block.start,
              [&] { return shared_place(at, block); });
   return there;
 }
@@ -195,6 +204,8 @@ void* write_cluster(std::int64_t at, int rank, int bytes, int align) {
   if (&block != &mine && !mine.cluster->met)
     found(Finding::race, shared_place(at, block),
           "is written before any cluster_barrier: that block may not have started");
+  if (block.mailed.empty()) block.mailed.resize(static_cast<std::size_t>(s.launch->shared_bytes) / 2 + 1);
+  if (at >= 0 && at + bytes <= s.launch->shared_bytes) std::fill_n(block.mailed.begin() + at / 2, bytes / 2, true);
   return shared<Sort::write>(block, at, bytes, align);
 }
 

@@ -119,8 +119,8 @@ TK_FN void cluster_store(const SharedSpot<float>& p, int rank, float v) {
   void* there = lockstep::write_cluster(checked(p).address(), rank, sizeof(v), alignof(float));
   if (there != nullptr) std::memcpy(there, &v, sizeof(v));
 }
-// A mailbox orders what was sent to it before what is read after the wait: here a cluster barrier does, at which
-// every thread of the cluster waits once per exchange. Its bytes and phases are counted as the hardware counts them.
+// A mailbox orders what was sent to it before what is read after the wait, and no other memory. Every thread of the
+// cluster waits once per exchange. Bytes and phases are counted as the hardware counts them.
 using Mailbox = SharedSpot<u64>;
 TK_FN void mailbox_open(const Mailbox& m) { lockstep::mailbox_open(checked(m).address()); }
 TK_FN void mailbox_expect(const Mailbox& m, int bytes) { lockstep::mailbox_expect(checked(m).address(), bytes); }

@@ -65,6 +65,8 @@ void begin(State& s, int first) {
     block.settled_global = launch.follows ? 1 : s.launch_start;  // what nobody touched has time 0
     block.awaited = 0;
     block.mailboxes.clear();
+    block.mailed.clear();
+    block.settled_mail = start;
     block.fenced = block.acquired = false;
     block.everyone = 0;
     block.sealed.reset();

@@ -1,5 +1,6 @@
 // Mailboxes: what the blocks of a cluster send each other is awaited by counting its bytes. Here every thread of the
-// cluster meets at the wait, so that each exchange has been made in full when the counts are looked at.
+// cluster meets at the wait, so that each exchange has been made in full when the counts are looked at. The wait orders
+// the cells that are sent to and nothing else: no release or acquire of PTX's memory model stands for other memory.
 #include "machines/lockstep/state.h"
 #include "machines/lockstep/words.h"
 
@@ -49,8 +50,27 @@ void mailbox_arrive(std::int64_t at, int rank, int bytes) {
   settle(*box);
 }
 
+// Every thread of the cluster waits once per exchange.
+static void meet() {
+  State& s = *state;
+  Block& mine = *s.thread->block;
+  Cluster& cluster = *mine.cluster;
+  if (++cluster.awaiting < s.launch->block * s.launch->cluster) {
+    s.wait(At::mail);
+    return;
+  }
+  cluster.awaiting = 0;
+  const std::uint32_t time = s.tick();
+  Block* first = &mine - mine.index % s.launch->cluster;
+  for (Block* block = first; block != first + s.launch->cluster; ++block) {
+    block->settled_mail = time;
+    for (Thread& thread : block->threads) s.wake(thread);
+  }
+  s.rest();
+}
+
 void mailbox_await(std::int64_t at, std::uint32_t parity) {
-  cluster_barrier();
+  meet();
   const Mailbox* box = find_mailbox(*state->thread->block, at, "waits");
   if (box == nullptr) return;
   if (box->expected || box->missing != 0)

@@ -55,6 +55,7 @@ const char* name_of(At at) {
     case At::running: return "running or spinning";
     case At::barrier: return "at barrier";
     case At::cluster_barrier: return "at cluster_barrier";
+    case At::mail: return "at mailbox_await";
     case At::warp_barrier: return "at warp_barrier";
     case At::shuffle: return "at shuffle";
     case At::shuffle_xor: return "at shuffle_xor";

@@ -14,7 +14,18 @@
 namespace tokitai::lockstep {
 
 // Where a thread is.
-enum class At { running, barrier, cluster_barrier, warp_barrier, shuffle, shuffle_xor, shuffle_up, ballot, ended };
+enum class At {
+  running,
+  barrier,
+  cluster_barrier,
+  mail,
+  warp_barrier,
+  shuffle,
+  shuffle_xor,
+  shuffle_up,
+  ballot,
+  ended
+};
 const char* name_of(At at);
 
 struct Copy {  // asynchronous, on its way to shared memory
@@ -54,7 +65,8 @@ struct Group {
 };
 
 struct Cluster {
-  int arrived = 0;
+  int arrived = 0;            // at a barrier
+  int awaiting = 0;           // mail
   std::uint32_t barrier = 0;  // time of its last barrier
   bool met = false;           // at one barrier at least: before it a block of the cluster may not have started
 };
@@ -87,6 +99,8 @@ struct Block {
   std::unique_ptr<unsigned char[]> shared;
   Cells cells;
   std::map<std::int64_t, Mailbox> mailboxes;  // by the byte of shared memory they lie at
+  std::vector<bool> mailed;                   // cells that were sent to: mail orders these and no other memory
+  std::uint32_t settled_mail = 0;             // as settled_shared, for them
   int awaited = 0;                            // threads
   bool fenced = false, acquired = false;      // by a thread since the last barrier
   std::uint32_t everyone = 0;                 // accesses before it were fenced by a thread that a barrier then joined

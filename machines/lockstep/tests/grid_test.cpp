@@ -284,12 +284,15 @@ TEST(Lockstep, ClusterBarrierOrdersWhatSeveralBlocksReadBeforeAWrite) {
 }
 struct Mail {
   Buffer<float> y{4 * 2};
-  Problem problem{{.name = "mail", .grid = 4, .block = 32, .cluster = 2, .shared_bytes = 16}, {y.output("y")}};
+  Problem problem{{.name = "mail", .grid = 4, .block = 32, .cluster = 2, .shared_bytes = 32}, {y.output("y")}};
   void kernel(bool opens, int bytes, u32 parity) {
-    const Mailbox mailbox = shared<u64>(0);
-    const Shared<float> box = shared<float>(8);
-    if (opens && thread_index() == 0) mailbox_open(mailbox);
+    if (opens && thread_index() < 2) mailbox_open(shared<u64>(thread_index() * 8));
     cluster_barrier();
+    exchange(0, bytes, parity);
+  }
+  void exchange(int which, int bytes, u32 parity) {
+    const Mailbox mailbox = shared<u64>(which * 8);
+    const Shared<float> box = shared<float>(16 + which * 8);
     const float v = static_cast<float>(block_index());
     if (thread_index() < 2) mailbox_send(mailbox, box + cluster_rank(), thread_index(), v);
     if (thread_index() == 0) mailbox_expect(mailbox, bytes);
@@ -310,6 +313,23 @@ TEST(Lockstep, MailboxThatCountsWronglyIsFound) {
   expect_finding(s.problem, Finding::uninitialised, [&] { s.kernel(false, 8, 0); }, "is not open");
   for (const Schedule schedule : kSchedules)
     EXPECT_FALSE(run_once(s.problem, schedule, [&] { s.kernel(true, 4, 0); }).clean());
+}
+// What a block reads of global memory before it sends is not ordered before what another writes after it has waited.
+TEST(Lockstep, MailboxOrdersNoOtherMemory) {
+  Buffer<u32> x(2);
+  Mail s;
+  const Problem problem{{.name = "mail", .grid = 4, .block = 32, .cluster = 2, .shared_bytes = 32},
+                        {x.both("x"), s.y.output("y")}};
+  const auto kernel = [&](bool meets) {
+    s.kernel(true, 8, 0);
+    const u32 v = x.at()[block_index() / 2];
+    s.exchange(1, 8, 0);
+    if (meets) cluster_barrier();
+    if (cluster_rank() == 1 && thread_index() == 0) x.at()[block_index() / 2] = v + 1;
+  };
+  expect_clean(
+      problem, [&] { kernel(true); }, [&] { x.data = {5, 6}; }, [&] { return x.data == std::vector<u32>{6, 7}; });
+  expect_finding(problem, Finding::race, [&] { kernel(false); }, "x byte");
 }
 TEST(Lockstep, MissingClusterBarrierIsFound) {
   Spread s;
