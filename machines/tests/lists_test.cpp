@@ -42,6 +42,11 @@ TEST(Lists, ThatMixOptionalOperandsHaveTheReferencesBitsOnTheCpu) {
   EXPECT_GT(result.summary.compared, 1000);
 }
 
+TEST(Lists, AreFilledWhereATensorIsEmpty) {
+  for (const auto filling : {testing::Filling::whole, testing::Filling::repeated})
+    EXPECT_TRUE(testing::Instance::make(mixed().back(), filling).ok());
+}
+
 device::Program planned(const Call& call, int variant) {
   constexpr compiler::Target kTarget{"lockstep", compiler::Vendor::host, 32, 227 * 1024, true};
   auto program = device::plan(call, {kTarget, 4, variant});

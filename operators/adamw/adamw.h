@@ -21,8 +21,10 @@ struct AdamwTensor {
 // It has no default: a forgotten step would be taken for the first, so a call without one does not compile.
 class AdamwStepNumber {
  public:
-  template <std::integral I> constexpr AdamwStepNumber(I value) : value_(static_cast<std::int64_t>(value)) {}
-  constexpr operator std::int64_t() const { return value_; }
+  template <std::integral I>
+  constexpr AdamwStepNumber(I value)  // NOLINT(google-explicit-constructor)
+      : value_(static_cast<std::int64_t>(value)) {}
+  constexpr operator std::int64_t() const { return value_; }  // NOLINT(google-explicit-constructor)
 
  private:
   std::int64_t value_;
