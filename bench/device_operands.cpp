@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "contract/roles.h"
 #include "testing/instance.h"
 
 namespace tokitai::bench {
@@ -14,23 +15,14 @@ constexpr int kDevicePoison = 0x5a, kHostPoison = 0xa5;
 
 }  // namespace
 
-bool DeviceOperands::written(std::size_t operand) const { return call_.contract->operands[operand].role != Role::in; }
+bool DeviceOperands::written(std::size_t operand) const { return writes(call_.contract->operands[operand]); }
 
 bool DeviceOperands::read(std::size_t operand) const {
   const OperandSpec& spec = call_.contract->operands[operand];
-  return spec.role != Role::out || (!spec.read_when.empty() && call_.option_set(spec.read_when)) ||
-         (in_place_ && !spec.may_alias.empty());
+  return reads(call_, spec) || (in_place_ && !spec.may_alias.empty());
 }
 
-bool DeviceOperands::has_batch(std::size_t operand) const {
-  const auto& shape = call_.contract->operands[operand].shape;
-  return !call_.contract->batch.empty() && (shape[0] == call_.contract->batch || shape[1] == call_.contract->batch);
-}
-
-std::int64_t DeviceOperands::batch() const {
-  if (call_.contract->list) return call_.list[0][0].rows();
-  return call_.contract->batch.empty() ? 1 : dimension(call_, call_.contract->batch);
-}
+bool DeviceOperands::has_batch(std::size_t operand) const { return testing::has_batch(*call_.contract, operand); }
 
 Result<DeviceOperands> DeviceOperands::make(const testing::Problem& problem, Device& device) {
   auto call = testing::call_without_memory(problem);
@@ -38,15 +30,14 @@ Result<DeviceOperands> DeviceOperands::make(const testing::Problem& problem, Dev
   DeviceOperands made;
   made.call_ = std::move(call).value();
   made.in_place_ = problem.in_place;
-  if (!made.call_.contract->list)
-    if (Status s = made.place(problem, made.call_.operands, device); !s.ok()) return s;
-  for (Operands& set : made.call_.list)
-    if (Status s = made.place(problem, set, device); !s.ok()) return s;
+  made.batch_ = std::max<std::int64_t>(testing::batch_of(problem), 1);
+  for (std::size_t t = 0; t < sets_of(made.call_).size(); ++t)
+    if (Status s = made.place(problem, sets_of(made.call_)[t], problem.shift_of(t), device); !s.ok()) return s;
   made.patterns_.clear();  // the memory goes back; what is queued comes first
   return made;
 }
 
-Status DeviceOperands::place(const testing::Problem& problem, Operands& set, Device& device) {
+Status DeviceOperands::place(const testing::Problem& problem, Operands& set, std::int64_t shift, Device& device) {
   const Contract& contract = *call_.contract;
   for (std::size_t i = 0; i < contract.operands.size(); ++i) {
     View& view = set[i];
@@ -56,9 +47,10 @@ Status DeviceOperands::place(const testing::Problem& problem, Operands& set, Dev
       view.data = set[static_cast<std::size_t>(over)].data;
       continue;
     }
-    auto memory = device.allocate(testing::extent_of(view));
+    const std::int64_t begin = shift * static_cast<std::int64_t>(size_of(view.type));
+    auto memory = device.allocate(begin + testing::extent_of(view));
     if (!memory.ok()) return memory.status();
-    view.data = memory->data();
+    view.data = static_cast<std::byte*>(memory->data()) + begin;
     buffers_.push_back(std::move(memory).value());
     if (contract.operands[i].type == TypeRule::index) {
       if (Status s = put_indices(problem, i, view, device); !s.ok()) return s;
@@ -116,28 +108,27 @@ Status DeviceOperands::spread(const Pattern& pattern, const View& view, Device& 
 }
 
 Result<Piece> DeviceOperands::piece(std::int64_t end, Device& device) const {
-  const Contract& contract = *call_.contract;
-  Piece piece{call_, {}};
-  piece.call.symbols = {};  // bound anew: the batch is shorter
-  if (contract.list) piece.call.list.resize(1);
-  Operands& set = contract.list ? piece.call.list[0] : piece.call.operands;
-  const Operands there = set;
-  for (std::size_t i = 0; i < contract.operands.size(); ++i) {
-    View& view = set[i];
-    if (view.elements() == 0) continue;
-    if (has_batch(i)) view.shape[contract.operands[i].shape[0] == contract.batch ? 0 : 1] = end;
-    bool shared = false;
-    for (std::size_t j = 0; j < i && !shared; ++j)
-      if (there[j].data == there[i].data) {
-        view.data = set[j].data;
-        shared = true;
-      }
-    if (shared) continue;
-    const std::int64_t bytes = testing::extent_of(view);
-    piece.memory.emplace_back(static_cast<std::size_t>(bytes), std::byte{kHostPoison});
-    view.data = piece.memory.back().data();
-    if (!read(i)) continue;
-    if (Status s = device.copy_out(view.data, there[i].data, bytes); !s.ok()) return s;
+  const Call there = testing::cut(call_, 0, end);
+  Piece piece{there, there, {}};
+  for (std::size_t t = 0; t < sets_of(there).size(); ++t) {
+    Operands& set = sets_of(piece.call)[t];
+    const Operands& on_device = sets_of(there)[t];
+    for (std::size_t i = 0; i < call_.contract->operands.size(); ++i) {
+      View& view = set[i];
+      if (view.elements() == 0) continue;
+      bool shared = false;
+      for (std::size_t j = 0; j < i && !shared; ++j)
+        if (on_device[j].data == on_device[i].data) {
+          view.data = set[j].data;
+          shared = true;
+        }
+      if (shared) continue;
+      const std::int64_t bytes = testing::extent_of(view);
+      piece.memory.emplace_back(static_cast<std::size_t>(bytes), std::byte{kHostPoison});
+      view.data = piece.memory.back().data();
+      if (!read(i)) continue;
+      if (Status s = device.copy_out(view.data, on_device[i].data, bytes); !s.ok()) return s;
+    }
   }
   return piece;
 }

@@ -10,9 +10,10 @@
 
 namespace tokitai::bench {
 
-// The first elements of the batch, in the host's memory.
+// The first elements of the batch, in the host's memory, and where they lie on the device.
 struct Piece {
   Call call;
+  Call there;
   std::vector<std::vector<std::byte>> memory;
 };
 
@@ -21,7 +22,7 @@ class DeviceOperands {
   static Result<DeviceOperands> make(const testing::Problem& problem, Device& device);
 
   const Call& call() const { return call_; }
-  std::int64_t batch() const;
+  std::int64_t batch() const { return batch_; }
   // What the operands hold now, for the batch's elements [0, end); outputs that nothing reads are poisoned otherwise
   // than the device's.
   Result<Piece> piece(std::int64_t end, Device& device) const;
@@ -36,7 +37,7 @@ class DeviceOperands {
     std::int64_t bytes = 0;
   };
 
-  Status place(const testing::Problem& problem, Operands& set, Device& device);
+  Status place(const testing::Problem& problem, Operands& set, std::int64_t shift, Device& device);
   Status put_indices(const testing::Problem& problem, std::size_t operand, const View& view, Device& device) const;
   Result<const Pattern*> pattern(const testing::Problem& problem, std::size_t operand, const View& view,
                                  Device& device);
@@ -45,6 +46,7 @@ class DeviceOperands {
   Call call_;
   std::vector<Buffer> buffers_;
   std::map<std::size_t, Pattern> patterns_;  // by operand
+  std::int64_t batch_ = 1;
   bool in_place_ = false;
 };
 

@@ -17,18 +17,19 @@ using testing::Problem;
 constexpr std::int64_t kMostBytes = 512 << 20;
 constexpr std::int64_t kMostFlops = 4'000'000'000;
 
-// The same problem with its batch cut down; a list keeps its first tensors.
+// The same problem with its batch cut down; a list keeps its tensors, each of them shorter.
 Problem modest(Problem problem) {
   for (;;) {
     const auto call = testing::call_without_memory(problem);
     if (!call.ok()) return problem;  // running it will say why
     const Cost cost = cost_of(call.value());
     if (cost.bytes_read + cost.bytes_written <= kMostBytes && cost.flops <= kMostFlops) return problem;
-    if (problem.contract->list && problem.list.size() > 1) {
-      problem.list.resize(problem.list.size() / 2);
+    if (problem.contract->list) {
+      if (std::ranges::max(problem.list) <= 1) return problem;
+      for (std::int64_t& length : problem.list) length = (length + 1) / 2;
       continue;
     }
-    std::int64_t* size = problem.contract->list ? problem.list.data() : nullptr;
+    std::int64_t* size = nullptr;
     for (auto& [name, value] : problem.sizes)
       if (name == problem.contract->batch || (size == nullptr && value > 1 && name == problem.sizes.front().first))
         size = &value;

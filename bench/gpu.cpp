@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/device_operands.h"
+#include "contract/roles.h"
 #include "evidence/compare.h"
 #include "testing/instance.h"
 
@@ -68,25 +69,27 @@ Result<std::int64_t> check_piece(const DeviceOperands& operands, Device& device,
   auto cpu = open("cpu");
   if (!cpu.ok()) return cpu.status();
   if (Status s = run_once(expected->call, cpu.value()); !s.ok()) return s;
-  const Operands& right = contract.list ? expected->call.list[0] : expected->call.operands;
-  const Operands& there = contract.list ? operands.call().list[0] : operands.call().operands;
   std::int64_t compared = 0;
-  for (std::size_t i = 0; i < contract.operands.size(); ++i) {
-    if (right[i].elements() == 0 || !operands.written(i) || !operands.has_batch(i)) continue;
-    std::vector<std::byte> memory(static_cast<std::size_t>(testing::extent_of(right[i])));
-    if (Status s = device.copy_out(memory.data(), there[i].data, testing::extent_of(right[i])); !s.ok()) return s;
-    View found = right[i];
-    found.data = memory.data();
-    const evidence::Difference d = evidence::compare(right[i], found);
-    compared += d.compared;
-    if (d.differing > 0)
-      return Status(
-          Code::check_failed,
-          fmt::format("{}: {} of {} elements of {} differ from the cpu device's, the first at [{}, {}]: {:#x} "
-                      "instead of {:#x}",
-                      contract.name, d.differing, d.compared, contract.operands[i].name, d.row, d.col, d.found,
-                      d.expected));
-  }
+  for (std::size_t t = 0; t < sets_of(expected->call).size(); ++t)
+    for (std::size_t i = 0; i < contract.operands.size(); ++i) {
+      const View& right = sets_of(expected->call)[t][i];
+      if (right.elements() == 0 || !operands.written(i) || !operands.has_batch(i)) continue;
+      View found = right;
+      std::vector<std::byte> memory(static_cast<std::size_t>(testing::extent_of(right)));
+      found.data = memory.data();
+      if (Status s = device.copy_out(found.data, sets_of(expected->there)[t][i].data, testing::extent_of(right));
+          !s.ok())
+        return s;
+      const evidence::Difference d = evidence::compare(right, found);
+      compared += d.compared;
+      if (d.differing > 0)
+        return Status(
+            Code::check_failed,
+            fmt::format("{}: {} of {} elements of {} differ from the cpu device's, the first at [{}, {}]: {:#x} "
+                        "instead of {:#x}",
+                        contract.name, d.differing, d.compared, contract.operands[i].name, d.row, d.col, d.found,
+                        d.expected));
+    }
   if (compared == 0) return Status(Code::check_failed, fmt::format("{}: nothing was compared", contract.name));
   return compared;
 }

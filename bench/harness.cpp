@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "contract/roles.h"
 #include "evidence/compare.h"
 #include "testing/instance.h"
 
@@ -36,14 +37,14 @@ Result<std::int64_t> check_piece(Instance& instance, Device& device, std::int64_
   Call on_device = instance.call(0, end);
   if (Status s = device.run(on_device); !s.ok()) return s;
   std::vector<Kept> kept;
-  const Operands& set = contract.list ? on_device.list[0] : on_device.operands;
-  for (std::size_t i = 0; i < contract.operands.size(); ++i) {
-    if (!set[i].present() || !instance.written(i) || !instance.has_batch(i)) continue;
-    const View& v = set[i];
-    const std::int64_t elements = v.rank == 2 ? (v.rows() - 1) * v.row_stride + v.cols() : v.rows();
-    const auto* p = static_cast<const std::byte*>(v.data);
-    kept.push_back({v, {p, p + elements * static_cast<std::int64_t>(size_of(v.type))}});
-  }
+  for (const Operands& set : sets_of(on_device))
+    for (std::size_t i = 0; i < contract.operands.size(); ++i) {
+      if (!set[i].present() || !instance.written(i) || !instance.has_batch(i)) continue;
+      const View& v = set[i];
+      const std::int64_t elements = v.rank == 2 ? (v.rows() - 1) * v.row_stride + v.cols() : v.rows();
+      const auto* p = static_cast<const std::byte*>(v.data);
+      kept.push_back({v, {p, p + elements * static_cast<std::int64_t>(size_of(v.type))}});
+    }
   instance.reset(std::byte{0xa5});
   Device reference = open("reference").value();
   Call on_reference = instance.call(0, end);

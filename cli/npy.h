@@ -1,10 +1,10 @@
-// NumPy's .npy files, strictly: little-endian f2 f4 i4 i8 u2, C order, one or two dimensions. A header is data,
-// never evaluated; what it claims is checked against the file's real size before any memory is taken.
+// NumPy's .npy files, strictly: little-endian f2 f4 i4 i8 u2, C order. A header is data, never evaluated; what it
+// claims is checked against the file's real size before any memory is taken.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tokitai/status.h"
 
@@ -17,11 +17,11 @@ std::int64_t size_of(NpyType type);
 
 struct NpyHeader {
   NpyType type = NpyType::f4;
-  int rank = 1;
-  std::array<std::int64_t, 2> shape{0, 1};
+  std::vector<std::int64_t> shape;
   std::int64_t data_offset = 0;
 
-  std::int64_t bytes() const { return shape[0] * shape[1] * size_of(type); }  // known not to overflow
+  std::int64_t elements() const;  // known not to overflow, nor are their bytes
+  std::int64_t bytes() const { return elements() * size_of(type); }
 };
 
 // The header text between the length field and the data.

@@ -1,9 +1,12 @@
 // A parser for the one dictionary that a .npy header may hold: 'descr', 'fortran_order' and 'shape', each once,
 // in any order. No other Python is understood.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -115,7 +118,8 @@ class Parser {
     blanks();
     const std::string_view whole = rest_.substr(0, std::min(rest_.find(')'), rest_.size() - 1) + 1);
     if (!take('(')) return fail(fmt::format("its shape is '{}'; it must be a tuple of integers", shown(rest_)));
-    int rank = 0;
+    constexpr std::size_t kMostDimensions = 32;
+    std::vector<std::int64_t>& sizes = header_.shape;
     std::int64_t bytes = 8;  // the largest element, so that no type can overflow
     for (bool comma = true; !take(')'); comma = take(',')) {
       blanks();
@@ -127,12 +131,12 @@ class Parser {
       if (error != std::errc() || __builtin_mul_overflow(bytes, std::max<std::int64_t>(size, 1), &bytes))
         return fail(fmt::format("its shape is '{}': more elements than 64 bits can count in bytes", shown(whole)));
       rest_.remove_prefix(static_cast<std::size_t>(stop - rest_.data()));
-      if (rank == 2) return fail(fmt::format("its shape is '{}'; it must have one or two dimensions", shown(whole)));
-      header_.shape[static_cast<std::size_t>(rank++)] = size;
-      if (rank == 1 && next_is(')')) return fail(fmt::format("its shape is '{}'; it must be a tuple", shown(whole)));
+      if (sizes.size() == kMostDimensions)
+        return fail(fmt::format("its shape is '{}': more than {} dimensions", shown(whole), kMostDimensions));
+      sizes.push_back(size);
+      if (sizes.size() == 1 && next_is(')'))
+        return fail(fmt::format("its shape is '{}'; it must be a tuple", shown(whole)));
     }
-    if (rank == 0) return fail("its shape is '()'; it must have one or two dimensions");
-    header_.rank = rank;
     return {};
   }
 
@@ -146,13 +150,16 @@ class Parser {
 std::string_view descr_of(NpyType type) { return kTypes[static_cast<std::size_t>(type)].descr; }
 std::int64_t size_of(NpyType type) { return kTypes[static_cast<std::size_t>(type)].size; }
 
+std::int64_t NpyHeader::elements() const {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
 Result<NpyHeader> parse_npy_dictionary(std::string_view text) { return Parser(text).run(); }
 
 std::string npy_header_text(const NpyHeader& header) {
-  const std::string shape = header.rank == 2 ? fmt::format("({}, {})", header.shape[0], header.shape[1])
-                                             : fmt::format("({},)", header.shape[0]);
   std::string dictionary =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr_of(header.type), shape);
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr_of(header.type),
+                  fmt::join(header.shape, ", "), header.shape.size() == 1 ? "," : "");
   constexpr std::size_t kPrefix = 10, kAlignment = 64;
   dictionary.resize((kPrefix + dictionary.size() + kAlignment) / kAlignment * kAlignment - kPrefix - 1, ' ');
   dictionary += '\n';

@@ -82,7 +82,7 @@ std::string contract_text(const Contract& contract) {
                   fmt::format("[{}]", fmt::join(operand["shape"].get<std::vector<std::string>>(), ", ")),
                   operand_notes(operand)});
   std::string types = "  storage: f16, bf16 or f32, the same for all operands of a call\n";
-  if (contract.list) types += "  A call takes a list of such operands, each set with a length of its own.\n";
+  if (contract.list) types += "  A call takes a list of such operands, each set with a shape of its own.\n";
   section("Operands", operands.text(2) + types);
 
   Table options({"name", "default", "range", "what it is"});

@@ -130,6 +130,9 @@ class Matcher {
         return fail(fmt::format("{} is missing; give --in {}=FILE.npy", spec.name, spec.name));
       if (read == 0 && spec.role == Role::in_out && written != 0)
         return fail(fmt::format("{} is worked on in place; give --in {}=FILE.npy too", spec.name, spec.name));
+      if (read != 0 && spec.role == Role::in_out && written == 0)
+        return fail(fmt::format("{} is worked on in place; give --out {}=FILE.npy too, or what becomes of it is lost",
+                                spec.name, spec.name));
       for (const auto& [flag, given] : {std::pair("--in", read), std::pair("--out", written)}) {
         if (given == 0 || given == request_.count) continue;
         return fail(contract().list ? fmt::format("{} of {} {}, but {} of --in {}; the n-th of each belong together",

@@ -1,6 +1,7 @@
 // `tokitai run`: one call of one operator over NumPy files. In order: match the arguments with the contract, read
 // the files' headers, take memory, check the contract, read the data, run, write all outputs together.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <filesystem>
@@ -18,18 +19,14 @@ namespace {
 constexpr const char* kFooter =
     R"(Files are NumPy's .npy with elements <f2, <f4, <i4, <i8, or <u2 for bf16, in C order. An operand that is
 worked on in place is read with --in and written with --out, to the same file if you like. For a list of
-tensors (adamw.step) give each --in and --out once per tensor, in the same order. Files are written together
-or, on any error, not at all. tokitai ops OPERATOR says what an operator takes.
+tensors (adamw.step) give each --in and --out once per tensor, in the same order; a tensor may have any shape.
+Files are written together or, on any error, not at all. tokitai ops OPERATOR says what an operator takes.
 
 Examples:
   tokitai run layernorm.forward --in x=x.npy --in gamma=g.npy --in beta=b.npy --set eps=1e-5 --out y=y.npy
   tokitai run gemm.forward --in a=a.npy --in b=b.npy --out c:f32=c.npy
   tokitai run adamw.step --in theta=w.npy --in m=m.npy --in v=v.npy --in grad=g.npy --set t=1 \
       --out theta=w.npy --out m=m.npy --out v=v.npy)";
-
-std::string shape_text(const View& view) {
-  return view.rank == 2 ? fmt::format("[{}, {}]", view.shape[0], view.shape[1]) : fmt::format("[{}]", view.shape[0]);
-}
 
 // Only what is read and never written can be the cause of a skipped call.
 std::string_view skipped_operand(const Contract& contract) {
@@ -42,18 +39,18 @@ void print_text(const Request& request, const Tensors& tensors, const Outcome& o
   if (outcome.skipped)
     fmt::print("skipped: {}[{}] of tensor {} is not finite; nothing was changed\n", skipped_operand(*request.contract),
                outcome.skipped_position, outcome.skipped_tensor);
-  for (const auto& [operand, tensor, view] : tensors.outputs())
-    fmt::print("wrote {} {} {} to {}\n", request.label(operand, tensor), name_of(view.type), shape_text(view),
+  for (const auto& [operand, tensor, view, shape] : tensors.outputs())
+    fmt::print("wrote {} {} [{}] to {}\n", request.label(operand, tensor), name_of(view.type), fmt::join(shape, ", "),
                request.outputs[operand][tensor].path);
 }
 
 Json result_json(const Request& request, const Tensors& tensors, const Outcome& outcome, const Device& device,
                  double milliseconds) {
   Json outputs = Json::array();
-  for (const auto& [operand, tensor, view] : tensors.outputs()) {
+  for (const auto& [operand, tensor, view, shape] : tensors.outputs()) {
     Json output = {{"name", request.contract->operands[operand].name},
                    {"type", name_of(view.type)},
-                   {"shape", std::vector<std::int64_t>(view.shape.begin(), view.shape.begin() + view.rank)},
+                   {"shape", shape},
                    {"file", request.outputs[operand][tensor].path}};
     if (request.contract->list) output["tensor"] = tensor;
     outputs.push_back(std::move(output));
@@ -79,8 +76,8 @@ Result<std::string> report_text(const Report& report, const std::string& path) {
 }
 
 Status write_outputs(const Request& request, const Tensors& tensors, std::vector<OutputFile> files) {
-  for (const auto& [operand, tensor, view] : tensors.outputs()) {
-    const NpyHeader header{file_type(view.type), view.rank, view.shape, 0};
+  for (const auto& [operand, tensor, view, shape] : tensors.outputs()) {
+    const NpyHeader header{file_type(view.type), shape, 0};
     files.push_back({request.label(operand, tensor), request.outputs[operand][tensor].destination,
                      npy_header_text(header), view.data, header.bytes()});
   }

@@ -3,6 +3,7 @@
 #include "cli/tensors.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -62,6 +63,7 @@ Status Tensors::make_set(std::size_t tensor) {
   const Contract& contract = *request_->contract;
   Operands set{};
   Symbols symbols{{"1", 1}};
+  first_of_set_ = inputs_.size();
   for (std::size_t i = 0; i < contract.operands.size(); ++i)
     if (!request_->inputs[i].empty())
       if (Status s = input(i, tensor, set[i], symbols); !s.ok()) return s;
@@ -77,7 +79,8 @@ Status Tensors::make_set(std::size_t tensor) {
     if (const auto type = request_->outputs[i][tensor].type; type && *type != set[i].type)
       return fail(fmt::format("{} is read as {} and worked on in place; it cannot be written as {}",
                               request_->label(i, tensor), name_of(set[i].type), name_of(*type)));
-    outputs_.push_back({i, tensor, set[i]});
+    std::vector<std::int64_t> shape(set[i].shape.begin(), set[i].shape.begin() + set[i].rank);
+    outputs_.push_back({i, tensor, set[i], contract.list ? inputs_[first_of_set_].header.shape : std::move(shape)});
   }
   if (contract.list)
     call_.list.push_back(set);
@@ -98,11 +101,24 @@ Status Tensors::input(std::size_t operand, std::size_t tensor, View& view, Symbo
   if (spec.type == TypeRule::storage && request_->dtype && type != *request_->dtype)
     return fail(fmt::format("{}: {} holds {} ({}), but --dtype says {}", label, path, descr_of(header->type),
                             name_of(type), name_of(*request_->dtype)));
-  if (header->rank != rank_of(spec))
-    return fail(fmt::format("{}: {} has {} dimension{}; it must have {}", label, path, header->rank,
-                            header->rank == 1 ? "" : "s", rank_of(spec)));
+  const std::vector<std::int64_t>& shape = header->shape;
+  if (request_->contract->list) {
+    if (inputs_.size() > first_of_set_)
+      if (const Input& first = inputs_[first_of_set_]; shape != first.header.shape)
+        return fail(
+            fmt::format("{}: {} has shape [{}], but {} has shape [{}]; the operands of a tensor must have one "
+                        "shape",
+                        label, path, fmt::join(shape, ", "), first.label, fmt::join(first.header.shape, ", ")));
+    view = {nullptr, type, 1, {header->elements(), 1}, 1};
+  } else {
+    const int rank = rank_of(spec);
+    if (shape.size() != static_cast<std::size_t>(rank))
+      return fail(fmt::format("{}: {} has {} dimension{}; it must have {}", label, path, shape.size(),
+                              shape.size() == 1 ? "" : "s", rank));
+    const std::int64_t cols = rank == 2 ? shape[1] : 1;
+    view = {nullptr, type, rank, {shape[0], cols}, cols};
+  }
   if (spec.type == TypeRule::storage && !storage_) storage_ = type;
-  view = {nullptr, type, header->rank, header->shape, header->shape[1]};
   for (int d = 0; d < view.rank; ++d)
     symbols.emplace_back(spec.shape[static_cast<std::size_t>(d)], view.shape[static_cast<std::size_t>(d)]);
   if (Status s = allocate(operand, tensor, view); !s.ok()) return s;

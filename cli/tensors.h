@@ -26,6 +26,7 @@ class Tensors {
   struct Output {
     std::size_t operand, tensor;
     View view;
+    std::vector<std::int64_t> shape;  // of the file: a tensor of a list has any
   };
   const std::vector<Output>& outputs() const { return outputs_; }  // by tensor, then as in the contract
   const std::string& largest() const { return largest_; }          // the operand that takes most, for messages
@@ -53,6 +54,7 @@ class Tensors {
   std::optional<Type> storage_;  // as the first input of storage type has it
   std::vector<std::unique_ptr<void, Free>> memory_;
   std::vector<Input> inputs_;
+  std::size_t first_of_set_ = 0;  // of the inputs: the set's that is being made
   std::vector<Output> outputs_;
   std::int64_t bytes_ = 0;
   std::int64_t largest_bytes_ = 0;

@@ -26,10 +26,11 @@ tokitai_test(elementary_test full SOURCES numerics/tests/elementary_test.cpp LIB
   OPTIONS ${survey_flags})
 tokitai_test(philox_test full SOURCES numerics/tests/philox_test.cpp)
 
-tokitai_test(contract_test fast SOURCES contract/tests/check_test.cpp contract/tests/json_test.cpp contract/tests/parse_test.cpp
+tokitai_test(contract_test fast SOURCES contract/tests/check_test.cpp contract/tests/check_cost_test.cpp contract/tests/json_test.cpp contract/tests/parse_test.cpp
    contract/tests/tables_test.cpp)
 tokitai_test(machine_test fast SOURCES machines/tests/bounds_test.cpp machines/tests/cpu_test.cpp
   machines/tests/journal_test.cpp machines/tests/pool_test.cpp)
+tokitai_test(lists_test fast SOURCES machines/tests/lists_test.cpp)
 tokitai_test(evidence_test fast SOURCES evidence/tests/compare_test.cpp evidence/tests/verify_test.cpp
   evidence/tests/audit_test.cpp evidence/tests/bounded_json_test.cpp evidence/tests/call_report_test.cpp evidence/tests/key_test.cpp
   evidence/tests/report_test.cpp)

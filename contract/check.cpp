@@ -53,12 +53,16 @@ class Checker {
       if (call_.list.empty()) return fail("the list of tensors is empty; it must hold at least one");
       std::int64_t total = 0;
       for (item_ = 0; item_ < static_cast<std::int64_t>(call_.list.size()); ++item_) {
-        call_.symbols = {};  // each set has a length of its own; the storage type is one for all
-        if (Status s = operands(call_.list[static_cast<std::size_t>(item_)]); !s.ok()) return s;
-        if (__builtin_add_overflow(total, call_.list[static_cast<std::size_t>(item_)][0].elements(), &total))
+        call_.symbols = {};  // each set has a size of its own; the storage type is one for all
+        Operands& tensor = call_.list[static_cast<std::size_t>(item_)];
+        if (Status s = operands(tensor); !s.ok()) return s;
+        for (View& v : tensor)
+          if (v.rank == 2) v = {v.data, v.type, 1, {v.elements(), 1}, 1};
+        if (__builtin_add_overflow(total, tensor[0].elements(), &total))
           return fail("the tensors hold more than 2^63 elements together");
       }
       item_ = -1;
+      call_.symbols = {};  // no tensor's sizes are the call's
       if (total == 0)
         return fail(fmt::format("{} has no elements in any tensor of the list", contract_.operands[0].name));
       if (Status s = list_aliasing(); !s.ok()) return s;
@@ -71,10 +75,12 @@ class Checker {
 
  private:
   Status fail(const std::string& what) const { return Status::invalid(fmt::format("{}: {}", contract_.name, what)); }
-  // An operand's name as the message shows it: with its place in the list where there is one.
-  std::string label(std::string_view name) const {
-    return item_ >= 0 && call_.list.size() > 1 ? fmt::format("{}[list index {}]", name, item_) : std::string(name);
+  // An operand's name as a message shows it: with its place in the list where there is one. Only for messages: a model
+  // has thousands of operands, and a good call pays for none of their labels.
+  std::string label(std::string_view name, std::int64_t item) const {
+    return item >= 0 && call_.list.size() > 1 ? fmt::format("{}[list index {}]", name, item) : std::string(name);
   }
+  std::string label(std::string_view name) const { return label(name, item_); }
 
   Status options() {
     for (std::size_t i = 0; i < contract_.options.size(); ++i) {
@@ -101,12 +107,12 @@ class Checker {
     switch (spec.type) {
       case TypeRule::storage:
         if (!storage) return refuse("f16, bf16 or f32");
-        if (!storage_bound_) {
+        if (storage_from_ == nullptr) {
           call_.storage = v.type;
-          storage_from_ = label(spec.name);
-          storage_bound_ = true;
+          storage_from_ = &spec;
+          storage_item_ = item_;
         } else if (v.type != call_.storage) {
-          return refuse(fmt::format("{}, as {} is", name_of(call_.storage), storage_from_));
+          return refuse(fmt::format("{}, as {} is", name_of(call_.storage), label(storage_from_->name, storage_item_)));
         }
         return {};
       case TypeRule::f32: return v.type == Type::f32 ? Status() : refuse("f32");
@@ -121,19 +127,19 @@ class Checker {
   }
 
   Status bind(std::string_view symbol, std::int64_t value, const View& v, int operand) {
-    const std::string name = label(contract_.operands[static_cast<std::size_t>(operand)].name);
-    if (value < 0) return fail(fmt::format("{} has shape {}; {} must not be negative", name, shape_text(v), symbol));
+    const auto name = [&] { return label(contract_.operands[static_cast<std::size_t>(operand)].name); };
+    if (value < 0) return fail(fmt::format("{} has shape {}; {} must not be negative", name(), shape_text(v), symbol));
     if (value == 0 && !contract_.list)
-      return fail(fmt::format("{} is empty: shape {}; {} must be at least 1", name, shape_text(v), symbol));
+      return fail(fmt::format("{} is empty: shape {}; {} must be at least 1", name(), shape_text(v), symbol));
     if (symbol == "1")
-      return value == 1 ? Status() : fail(fmt::format("{} has shape {}; it must be [1]", name, shape_text(v)));
+      return value == 1 ? Status() : fail(fmt::format("{} has shape {}; it must be [1]", name(), shape_text(v)));
     for (const Limit& limit : contract_.limits)
       if (limit.symbol == symbol && value > limit.most)
-        return fail(fmt::format("{} has shape {}; {} must be at most {}", name, shape_text(v), symbol, limit.most));
+        return fail(fmt::format("{} has shape {}; {} must be at most {}", name(), shape_text(v), symbol, limit.most));
     if (const int option = contract_.option_index(symbol);
         option >= 0 && call_.option(option).set && value != call_.option(option).i)
-      return fail(
-          fmt::format("{} has shape {}, but the option {} is {}", name, shape_text(v), symbol, call_.option(option).i));
+      return fail(fmt::format("{} has shape {}, but the option {} is {}", name(), shape_text(v), symbol,
+                              call_.option(option).i));
     for (Symbol& s : call_.symbols) {
       if (s.name.empty()) {
         s = {symbol, value, operand};
@@ -143,7 +149,7 @@ class Checker {
       if (s.value == value) return {};
       const View& other = item_ >= 0 ? call_.list[static_cast<std::size_t>(item_)][static_cast<std::size_t>(s.operand)]
                                      : call_.operand(s.operand);
-      return fail(fmt::format("{} has shape {}, but {} is {} (from {} {})", name, shape_text(v), symbol, s.value,
+      return fail(fmt::format("{} has shape {}, but {} is {} (from {} {})", name(), shape_text(v), symbol, s.value,
                               contract_.operands[static_cast<std::size_t>(s.operand)].name, shape_text(other)));
     }
     return Status(Code::internal, "a contract with too many shape symbols");
@@ -158,18 +164,50 @@ class Checker {
         return fail(fmt::format("{} is missing", label(spec.name)));
       }
       if (Status s = type(spec, v); !s.ok()) return s;
-      const int rank = spec.shape[1].empty() ? 1 : 2;
-      if (v.rank != rank)
-        return fail(fmt::format("{} has {} dimension{}; it must have {}", label(spec.name), v.rank,
-                                v.rank == 1 ? "" : "s", rank));
-      for (int d = 0; d < rank; ++d)
-        if (Status s = bind(spec.shape[static_cast<std::size_t>(d)], v.shape[static_cast<std::size_t>(d)], v,
-                            static_cast<int>(i));
-            !s.ok())
-          return s;
+      if (Status s = contract_.list ? any_shape(set, i) : shape(set, i); !s.ok()) return s;
       if (Status s = memory(spec, v); !s.ok()) return s;
     }
     return {};
+  }
+
+  Status shape(const Operands& set, std::size_t operand) {
+    const OperandSpec& spec = contract_.operands[operand];
+    const View& v = set[operand];
+    const int rank = spec.shape[1].empty() ? 1 : 2;
+    if (v.rank != rank)
+      return fail(fmt::format("{} has {} dimension{}; it must have {}", label(spec.name), v.rank,
+                              v.rank == 1 ? "" : "s", rank));
+    for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d)
+      if (Status s = bind(spec.shape[d], v.shape[d], v, static_cast<int>(operand)); !s.ok()) return s;
+    return {};
+  }
+
+  // A tensor of a list is its elements in a row, whatever its shape: one for all its operands, and no gaps.
+  Status any_shape(const Operands& set, std::size_t operand) {
+    const OperandSpec& spec = contract_.operands[operand];
+    const View &v = set[operand], &first = set[0];
+    if (v.rank != 1 && v.rank != 2)
+      return fail(fmt::format("{} has {} dimensions; it must have 1 or 2", label(spec.name), v.rank));
+    std::int64_t elements = v.shape[0];
+    if (v.rank == 2) {
+      if (v.shape[0] < 0 || v.shape[1] < 0)
+        return fail(fmt::format("{} has shape {}; no dimension may be negative", label(spec.name), shape_text(v)));
+      if (__builtin_mul_overflow(v.shape[0], v.shape[1], &elements)) return too_large(spec, v);
+      if (v.row_stride != v.cols() && v.rows() > 1 && v.cols() > 0)
+        return fail(fmt::format("{} has row stride {} and {} columns; a tensor of a list must lie without gaps",
+                                label(spec.name), v.row_stride, v.cols()));
+    }
+    if (Status s = bind(spec.shape[0], elements, v, static_cast<int>(operand)); !s.ok()) return s;
+    if (first.present() &&
+        (v.rank != first.rank || v.shape[0] != first.shape[0] || (v.rank == 2 && v.shape[1] != first.shape[1])))
+      return fail(fmt::format("{} has shape {}, but {} has shape {}; the operands of a tensor must have one shape",
+                              label(spec.name), shape_text(v), label(contract_.operands[0].name), shape_text(first)));
+    return {};
+  }
+
+  Status too_large(const OperandSpec& spec, const View& v) const {
+    return fail(fmt::format("{} has shape {} and row stride {}: more than 2^63 bytes", label(spec.name), shape_text(v),
+                            v.row_stride));
   }
 
   Status memory(const OperandSpec& spec, const View& v) {
@@ -179,8 +217,7 @@ class Checker {
     std::int64_t bytes = 0;
     if (__builtin_mul_overflow(v.rows(), v.rank == 2 ? v.row_stride : 1, &bytes) ||
         __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(v.type)), &bytes))
-      return fail(fmt::format("{} has shape {} and row stride {}: more than 2^63 bytes", label(spec.name),
-                              shape_text(v), v.row_stride));
+      return too_large(spec, v);
     if (v.elements() == 0) return {};
     if (v.data == nullptr) return fail(fmt::format("{} has no memory: its pointer is null", label(spec.name)));
     const auto address = reinterpret_cast<std::uintptr_t>(v.data);
@@ -219,6 +256,7 @@ class Checker {
       std::size_t operand;
     };
     std::vector<Range> ranges;
+    ranges.reserve(call_.list.size() * contract_.operands.size());
     for (std::size_t t = 0; t < call_.list.size(); ++t)
       for (std::size_t i = 0; i < contract_.operands.size(); ++i)
         if (const View& v = call_.list[t][i]; v.elements() != 0)
@@ -242,8 +280,8 @@ class Checker {
   Call& call_;
   const Contract& contract_;
   std::int64_t item_ = -1;
-  bool storage_bound_ = false;
-  std::string storage_from_;
+  const OperandSpec* storage_from_ = nullptr;  // the operand whose type is the call's, and its place in the list
+  std::int64_t storage_item_ = -1;
 };
 
 }  // namespace

@@ -107,6 +107,13 @@ bool Call::option_set(std::string_view name) const {
   return index >= 0 && option(index).set && option(index).i != 0;
 }
 
+std::span<const Operands> sets_of(const Call& call) {
+  return call.contract->list ? std::span(call.list) : std::span(&call.operands, 1);
+}
+std::span<Operands> sets_of(Call& call) {
+  return call.contract->list ? std::span(call.list) : std::span(&call.operands, 1);
+}
+
 bool reads(const Call& call, const OperandSpec& spec) {
   return spec.role != Role::out || (!spec.read_when.empty() && call.option_set(spec.read_when));
 }

@@ -87,7 +87,9 @@ struct Contract {
   std::vector<std::string_view> conditions = {};  // what is required beyond what the tables say, a sentence each
   // The dimension that a call can be cut along without changing a bit of the outputs that have it; "": none.
   std::string_view batch = {};
-  bool list = false;  // the call takes a list of operand sets of separate lengths, worked on together
+  // The call takes a list of operand sets, worked on together. Each set has a shape of its own, any without gaps: the
+  // one symbol stands for its elements, and the machines see them as a vector.
+  bool list = false;
 
   // Beyond what the tables say: relations between options, and host scalars derived from them.
   Status (*prepare)(Call&) = nullptr;
@@ -124,7 +126,7 @@ Cost cost_of(const Call& call);
 // Nothing is read through the operands' pointers and nothing is written.
 Status check(Call& call);
 
-// The value of a shape symbol after `check`, or 0.
+// The value of a shape symbol after `check`, or 0; a list has none.
 std::int64_t dimension(const Call& call, std::string_view symbol);
 
 }  // namespace tokitai

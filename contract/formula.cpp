@@ -113,11 +113,16 @@ class Reader {
   }
   std::int64_t variable(std::string_view name) {
     if (name == "threads") return threads_;
-    if (const int option = call_.contract->option_index(name); option >= 0 && dimension(call_, name) == 0)
+    bool symbol = false;  // of this set: the tensors of a list have sizes of their own
+    for (std::size_t i = 0; i < call_.contract->operands.size() && !name.empty(); ++i)
+      for (std::size_t d = 0; d < 2; ++d) {
+        if (call_.contract->operands[i].shape[d] != name) continue;
+        if (set_[i].present()) return set_[i].shape[d];
+        symbol = true;
+      }
+    if (const int option = call_.contract->option_index(name); option >= 0)
       return call_.option(option).set ? call_.option(option).i : 0;
-    for (const OperandSpec& spec : call_.contract->operands)
-      if (!name.empty() && (spec.shape[0] == name || spec.shape[1] == name)) return dimension(call_, name);
-    fail(fmt::format("begins after '{}', which is no symbol of it", name));
+    if (!symbol) fail(fmt::format("begins after '{}', which is no symbol of it", name));
     return 0;
   }
 

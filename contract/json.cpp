@@ -84,7 +84,8 @@ std::vector<std::string> requirements(const Contract& contract) {
   all.emplace_back("operands of storage type have one type: f16, bf16 or f32");
   all.emplace_back(contract.list ? "the list holds at least one tensor, and one of them has elements"
                                  : "each shape symbol has one value throughout, of at least 1");
-  all.emplace_back("rows are contiguous, and no stride is shorter than a row");
+  all.emplace_back(contract.list ? "the operands of a tensor have one shape, of one or two dimensions and without gaps"
+                                 : "rows are contiguous, and no stride is shorter than a row");
   std::string overlap = "what is written overlaps nothing else that is read or written";
   for (const OperandSpec& spec : contract.operands)
     if (!spec.may_alias.empty()) overlap += fmt::format("; {} may be {} itself", spec.name, spec.may_alias);

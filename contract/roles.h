@@ -1,8 +1,14 @@
-// What a call does with an operand, by the operand's role and the call's options.
+// A call's operands: the sets it has, and what it does with one by the operand's role and the call's options.
 #pragma once
+#include <span>
+
 #include "contract/contract.h"
 
 namespace tokitai {
+
+// The operand sets of a call: one, or one per tensor of a list.
+std::span<const Operands> sets_of(const Call& call);
+std::span<Operands> sets_of(Call& call);
 
 // Whether the call reads what an operand holds before.
 bool reads(const Call& call, const OperandSpec& spec);

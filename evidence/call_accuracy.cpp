@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "contract/roles.h"
 #include "evidence/ulp.h"
 #include "machines/analysis/machine.h"
 
@@ -118,7 +119,7 @@ std::vector<OutputAccuracy> CallAccuracy::of(const Call& call, const std::string
   std::vector<OutputAccuracy> outputs;
   for (std::size_t t = 0; t < known_->exact.size(); ++t) {
     const std::string line = known_->exact.size() == 1 ? label : fmt::format("tensor {} of {}", t, label);
-    const Operands& set = call.contract->list ? call.list[t] : call.operands;
+    const Operands& set = sets_of(call)[t];
     for (std::size_t i = 0; i < call.contract->operands.size(); ++i)
       if (!known_->exact[t][i].empty())
         outputs.push_back(measure(call.contract->operands[i].name, set[i], known_->exact[t][i], known_->bound[t][i],

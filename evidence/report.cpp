@@ -3,26 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <map>
 #include <new>
 
-#include "contract/contract.h"
+#include "contract/roles.h"
 #include "evidence/compare.h"
 #include "evidence/digest.h"
 
 namespace tokitai {
 namespace {
-
-bool reads(const Call& call, const OperandSpec& spec) {
-  return spec.role != Role::out || (!spec.read_when.empty() && call.option_set(spec.read_when));
-}
-bool writes(const OperandSpec& spec) { return spec.role != Role::in; }
-
-std::vector<Operands> sets_of(const Call& call) {
-  return call.contract->list ? call.list : std::vector<Operands>{call.operands};
-}
 
 // Operands as they are now, in the host's memory, with the strides they have.
 class Copies {
@@ -62,7 +54,11 @@ class Copies {
 };
 
 std::string shape_text(const Call& call, std::size_t operand) {
-  if (call.contract->list) return fmt::format("{} tensors", call.list.size());
+  if (call.contract->list) {
+    const auto given =
+        std::count_if(call.list.begin(), call.list.end(), [&](const Operands& set) { return set[operand].present(); });
+    return fmt::format("{} tensors", given);
+  }
   const View& view = call.operands[operand];
   return view.rank == 2 ? fmt::format("[{}, {}]", view.shape[0], view.shape[1]) : fmt::format("[{}]", view.shape[0]);
 }
@@ -117,15 +113,15 @@ Result<Report> reported(Device& device, Call& call, const ReportOptions& options
   const Contract& contract = *call.contract;
   Report report;
   describe(call, device, report);
-  const std::vector<Operands> sets = sets_of(call);
+  const std::vector<Operands> sets(sets_of(call).begin(), sets_of(call).end());
   Copies expected, found;
   if (Status s = expected.take(sets, device); !s.ok()) return s;
   for (std::size_t i = 0; i < contract.operands.size(); ++i) {
-    const View& view = sets.front()[i];
-    if (!view.present()) continue;
+    const auto given = std::find_if(sets.begin(), sets.end(), [&](const Operands& set) { return set[i].present(); });
+    if (given == sets.end()) continue;
     OperandReport& operand = report.operands.emplace_back();
     operand.name = contract.operands[i].name;
-    operand.type = name_of(view.type);
+    operand.type = name_of((*given)[i].type);
     operand.shape = shape_text(call, i);
     if (reads(call, contract.operands[i])) operand.read = evidence::elements_digest(expected.sets(), i);
   }

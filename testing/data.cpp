@@ -68,6 +68,7 @@ std::string_view name_of(Family family) {
 
 void fill(const View& view, Family family, std::uint64_t seed, std::uint64_t stream, bool nonnegative,
           Filling filling) {
+  if (view.elements() == 0) return;
   const std::vector<float>& table = normals();
   const Philox random{.seed = seed, .stream = stream};
   const Range range = range_of(view.type);

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "contract/parse.h"
+#include "contract/roles.h"
 
 namespace tokitai::testing {
 namespace {
@@ -41,7 +44,7 @@ Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets)
   for (std::size_t t = 0; t < sets.size(); ++t)
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {
       const OperandSpec& spec = contract.operands[i];
-      if (spec.optional && !problem.master) continue;
+      if (spec.optional && !problem.gives_optional(t)) continue;
       View& view = sets[t][i];
       view.type = type_of(spec, problem);
       view.rank = spec.shape[1].empty() ? 1 : 2;
@@ -60,18 +63,19 @@ Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets)
   return {};
 }
 
-// Gives each view its memory through `allocate`; one that lies over another takes the other's.
+// Gives each view its memory through `allocate`(view, elements from an aligned address on); one that lies over another
+// takes the other's.
 template <class Allocate>
 bool place(const Problem& problem, std::vector<Operands>& sets, Call& call, const Allocate& allocate) {
   const Contract& contract = *problem.contract;
-  for (Operands& set : sets)
+  for (std::size_t t = 0; t < sets.size(); ++t)
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {
-      View& view = set[i];
+      View& view = sets[t][i];
       if (!view.present()) continue;
       const int over = contract.operand_index(contract.operands[i].may_alias);
       if (over >= 0 && problem.in_place)
-        view.data = set[static_cast<std::size_t>(over)].data;
-      else if (!allocate(view))
+        view.data = sets[t][static_cast<std::size_t>(over)].data;
+      else if (!allocate(view, problem.shift_of(t)))
         return false;
     }
   if (contract.list)
@@ -93,9 +97,10 @@ Result<Call> call_without_memory(const Problem& problem) {
   std::vector<Operands> sets;
   if (Status s = describe(problem, call, sets); !s.ok()) return s;
   std::int64_t next = std::int64_t{1} << 20;
-  place(problem, sets, call, [&](View& view) {
-    view.data = reinterpret_cast<void*>(next);  // NOLINT(performance-no-int-to-ptr): never read through
-    next += (extent_of(view) + 511) / 256 * 256;
+  place(problem, sets, call, [&](View& view, std::int64_t shift) {
+    const std::int64_t begin = shift * static_cast<std::int64_t>(size_of(view.type));
+    view.data = reinterpret_cast<void*>(next + begin);  // NOLINT(performance-no-int-to-ptr): never read through
+    next += (begin + extent_of(view) + 511) / 256 * 256;
     return true;
   });
   if (Status s = check(call); !s.ok()) return s;
@@ -108,12 +113,14 @@ bool has_batch(const Contract& contract, std::size_t operand) {
 }
 
 std::int64_t batch_of(const Problem& problem) {
-  return problem.contract->list ? problem.list[0] : problem.size(problem.contract->batch);
+  if (!problem.contract->list) return problem.size(problem.contract->batch);
+  return std::accumulate(problem.list.begin(), problem.list.end(), std::int64_t{0});
 }
 
 Call cut(const Call& call, std::int64_t begin, std::int64_t end) {
   Call part = call;
-  const auto narrow = [&](Operands& set) {
+  part.symbols = {};  // bound anew: the batch is shorter
+  const auto narrow = [&](Operands& set, std::int64_t begin, std::int64_t end) {
     for (std::size_t i = 0; i < call.contract->operands.size(); ++i) {
       View& view = set[i];
       if (!view.present() || !has_batch(*call.contract, i)) continue;
@@ -124,39 +131,45 @@ Call cut(const Call& call, std::int64_t begin, std::int64_t end) {
       view.shape[d] = end - begin;
     }
   };
-  if (call.contract->list) {
-    narrow(part.list[0]);
-    part.list.resize(1);
-  } else {
-    narrow(part.operands);
+  if (!call.contract->list) {
+    narrow(part.operands, begin, end);
+    return part;
+  }
+  part.list.clear();
+  std::int64_t before = 0;
+  for (const Operands& tensor : call.list) {
+    const std::int64_t n = tensor[0].elements();
+    const std::int64_t first = std::max<std::int64_t>(begin - before, 0), last = std::min(end - before, n);
+    if (first < last) narrow(part.list.emplace_back(tensor), first, last);
+    before += n;
   }
   return part;
 }
 
-bool Instance::written(std::size_t operand) const { return call_.contract->operands[operand].role != Role::in; }
+bool Instance::written(std::size_t operand) const { return writes(call_.contract->operands[operand]); }
 
 bool Instance::read(std::size_t operand) const {
   const OperandSpec& spec = call_.contract->operands[operand];
-  if (spec.role != Role::out || (!spec.read_when.empty() && call_.option_set(spec.read_when))) return true;
-  const int over = call_.contract->operand_index(spec.may_alias);
-  return over >= 0 && sets_[0][operand].data == sets_[0][static_cast<std::size_t>(over)].data;
+  return reads(call_, spec) || (in_place_ && !spec.may_alias.empty());
 }
 
-bool Instance::allocate(View& view) {
-  const std::int64_t bytes = extent_of(view);
+bool Instance::allocate(View& view, std::int64_t shift) {
+  const std::int64_t begin = shift * static_cast<std::int64_t>(size_of(view.type)), bytes = begin + extent_of(view);
   auto* p = static_cast<std::byte*>(std::aligned_alloc(64, static_cast<std::size_t>((bytes + 64) / 64 * 64)));
   if (p == nullptr) return false;
   memory_.emplace_back(p);
-  view.data = p;
+  view.data = p + begin;
   return true;
 }
 
 Result<Instance> Instance::make(const Problem& problem, Filling filling) {
   Instance instance;
   if (Status s = describe(problem, instance.call_, instance.sets_); !s.ok()) return s;
-  if (!place(problem, instance.sets_, instance.call_, [&](View& view) { return instance.allocate(view); }))
+  if (!place(problem, instance.sets_, instance.call_,
+             [&](View& view, std::int64_t shift) { return instance.allocate(view, shift); }))
     return Status(Code::unavailable, fmt::format("out of memory for {}", problem.text()));
   instance.batch_ = batch_of(problem);
+  instance.in_place_ = problem.in_place;
   if (Status s = instance.fill_operands(problem, filling); !s.ok()) return s;
   return instance;
 }

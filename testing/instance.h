@@ -20,7 +20,8 @@ std::int64_t extent_of(const View& view);
 // The checked call of a problem over memory that is not there: for planning, which reads no element.
 Result<Call> call_without_memory(const Problem& problem);
 
-// The size of a problem's batch dimension, of a list the first tensor's; and a call over a part of it only.
+// The size of a problem's batch dimension, of a list all its elements in a row; and a call over a part of it only, with
+// the tensors that have elements there.
 std::int64_t batch_of(const Problem& problem);
 Call cut(const Call& call, std::int64_t begin, std::int64_t end);
 // Whether a call cut along the batch still gives this operand.
@@ -56,7 +57,7 @@ class Instance {
     std::vector<std::byte> bytes;
   };
 
-  bool allocate(View& view);
+  bool allocate(View& view, std::int64_t shift);
   Status fill_operands(const Problem& problem, Filling filling);
 
   Call call_;
@@ -64,6 +65,7 @@ class Instance {
   std::vector<Memory> memory_;
   std::vector<Original> originals_;
   std::int64_t batch_ = 0;
+  bool in_place_ = false;
 };
 
 }  // namespace tokitai::testing

@@ -62,6 +62,24 @@ constexpr std::string_view kFamilyNames[] = {"normal",   "huge", "subnormal", "c
                                              "constant", "zero", "special"};
 constexpr std::string_view kSpreads[] = {"uniform", "zipf", "equal"};
 constexpr std::string_view kNoYes[] = {"no", "yes"};
+constexpr std::int64_t kMostShift = 64;
+
+// A setting that every tensor of a list has for itself: values joined by +.
+template <class T, class Read>
+bool in_turns(const Problem& problem, const std::string& value, std::vector<T>& out, const Read& read) {
+  out.clear();
+  for (const std::string& part : split(value, '+')) {
+    T one{};
+    if (!read(part, one)) return false;
+    out.push_back(one);
+  }
+  return out.size() == 1 || (out.size() > 1 && problem.contract->list);
+}
+template <class T, class Word> std::string in_turns(const std::vector<T>& values, const Word& word) {
+  std::string text;
+  for (const T value : values) text += fmt::format("{}{}", text.empty() ? "" : "+", word(value));
+  return text;
+}
 
 bool set(Problem& problem, const std::string& key, const std::string& value) {
   if (key == "type") return choose(value, kTypes, problem.storage);
@@ -69,7 +87,13 @@ bool set(Problem& problem, const std::string& key, const std::string& value) {
   if (key == "data") return choose(value, kFamilyNames, problem.family);
   if (key == "spread") return choose(value, kSpreads, problem.spread);
   if (key == "in_place") return choose(value, kNoYes, problem.in_place);
-  if (key == "master") return choose(value, kNoYes, problem.master);
+  if (key == "master")
+    return in_turns(problem, value, problem.master,
+                    [](std::string_view word, bool& yes) { return choose(word, kNoYes, yes); });
+  if (key == "shift")
+    return in_turns(problem, value, problem.shift, [](std::string_view word, std::int64_t& elements) {
+      return integer(word, elements) && elements >= 0 && elements <= kMostShift;
+    });
   if (key == "single") return choose(value, kNoYes, problem.single);
   if (key == "pad") return integer(value, problem.pad);
   if (problem.contract->list && key == problem.contract->batch) {
@@ -115,8 +139,11 @@ std::string Problem::text() const {
       line += fmt::format(" index={} spread={}", tokitai::name_of(index), kSpreads[static_cast<std::size_t>(spread)]);
   if (pad != 0) line += fmt::format(" pad={}", pad);
   if (in_place) line += " in_place=yes";
-  if (master) line += " master=yes";
+  if (master != std::vector{false})
+    line += fmt::format(" master={}", in_turns(master, [](bool yes) { return kNoYes[yes ? 1 : 0]; }));
   if (single) line += " single=yes";
+  if (shift != std::vector<std::int64_t>{0})
+    line += fmt::format(" shift={}", in_turns(shift, [](std::int64_t elements) { return elements; }));
   return line;
 }
 

@@ -1,7 +1,8 @@
 // A problem: one operator with sizes, options, a storage type and a family of data. Problems are written as
 // plain lines in operators/*/problems.txt; a line with several values for a key stands for all combinations:
 //   verify layernorm.forward rows=1,7 cols=255,256,257 type=f16,f32 data=all
-// The lengths of a list of tensors are joined by +, and repeated with *: n=80411200+2560000*192.
+// The lengths of a list of tensors are joined by +, and repeated with *: n=80411200+2560000*192. What else differs from
+// tensor to tensor is joined by + too, and begins anew behind the last: n=0+5+300*2 master=no+yes shift=0+1+3.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,9 +26,13 @@ struct Problem {
   Spread spread = Spread::uniform;
   std::int64_t pad = 0;   // extra elements between rows
   bool in_place = false;  // outputs that may alias do
-  bool master = false;    // optional operands are given
   bool single = false;    // outputs that may be f32 are
+  // By tensor of a list, in turns; one value where there is no list.
+  std::vector<bool> master{false};     // optional operands are given
+  std::vector<std::int64_t> shift{0};  // elements from an aligned address to an operand's first
 
+  bool gives_optional(std::size_t tensor) const { return master[tensor % master.size()]; }
+  std::int64_t shift_of(std::size_t tensor) const { return shift[tensor % shift.size()]; }
   std::int64_t size(std::string_view symbol) const;
   std::string text() const;       // the line that stands for just this problem
   std::string list_text() const;  // the list's lengths as a line has them: "80411200+2560000*192"

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "contract/contract.h"
@@ -79,7 +80,7 @@ TEST_F(ArgumentCheck, AcceptsWhatTheContractAllows) {
   expect_accepted(layernorm());
   expect_accepted(cross_entropy());
   const AdamwTensor one = tensor(0, 7);
-  expect_accepted(AdamwStep{.tensors = {&one, 1}});
+  expect_accepted(AdamwStep{.tensors = {&one, 1}, .t = 1});
 }
 
 TEST_F(ArgumentCheck, RefusesAMissingOperand) {
@@ -165,7 +166,7 @@ TEST_F(ArgumentCheck, RefusesNegativeAndZeroSizes) {
   a.x = matrix(at<f16>(0), 3, 0);
   expect_refused(a, {"x is empty", "[3, 0]", "cols must be at least 1"});
   const AdamwTensor negative = tensor(0, -7);
-  expect_refused(AdamwStep{.tensors = {&negative, 1}}, {"theta has shape [-7]", "negative"});
+  expect_refused(AdamwStep{.tensors = {&negative, 1}, .t = 1}, {"theta has shape [-7]", "negative"});
 }
 
 TEST_F(ArgumentCheck, RefusesARowStrideBelowTheColumns) {
@@ -184,7 +185,7 @@ TEST_F(ArgumentCheck, RefusesSizesThatOverflow) {
   a.x = matrix(at<f16>(0), std::int64_t{1} << 60, 5, 8);
   expect_refused(a, {"x has shape [1152921504606846976, 5]", "row stride 8", "2^63 bytes"});
   const AdamwTensor one = {.theta = vector(nowhere<f16>(0), std::int64_t{1} << 62), .m = {}, .v = {}, .grad = {}};
-  expect_refused(AdamwStep{.tensors = {&one, 1}}, {"theta has shape [4611686018427387904]", "2^63 bytes"});
+  expect_refused(AdamwStep{.tensors = {&one, 1}, .t = 1}, {"theta has shape [4611686018427387904]", "2^63 bytes"});
   a = layernorm();
   a.x = matrix(reinterpret_cast<f16*>(~std::uintptr_t{0xff}), 3, 100);
   expect_refused(a, {"x runs past the end of the address space"});
@@ -195,7 +196,7 @@ TEST_F(ArgumentCheck, RefusesSizesThatOverflow) {
     list[i] = {vector(nowhere<f16>(i), n), vector(nowhere<float>(i), n), vector(nowhere<float>(i), n),
                vector(nowhere<const f16>(i), n)};
   }
-  expect_refused(AdamwStep{.tensors = list}, {"2^63 elements"});
+  expect_refused(AdamwStep{.tensors = list, .t = 1}, {"2^63 elements"});
 }
 
 TEST_F(ArgumentCheck, RefusesMoreColumnsThanBinary32CountsExactly) {
@@ -277,17 +278,17 @@ TEST_F(ArgumentCheck, RefusesOptionsOutOfRange) {
   expect_refused(c, {"scale = inf", "finite"});
   const AdamwTensor one = tensor(0, 7);
   expect_refused(AdamwStep{.tensors = {&one, 1}, .t = 0}, {"t = 0", ">= 1"});
-  expect_refused(AdamwStep{.tensors = {&one, 1}, .beta1 = 1}, {"beta1 = 1", "in [0, 1)"});
-  expect_refused(AdamwStep{.tensors = {&one, 1}, .lr = std::nanf("")}, {"lr = nan", "finite and >= 0"});
-  Call call = bind(AdamwStep{.tensors = {&one, 1}});
+  expect_refused(AdamwStep{.tensors = {&one, 1}, .beta1 = 1, .t = 1}, {"beta1 = 1", "in [0, 1)"});
+  expect_refused(AdamwStep{.tensors = {&one, 1}, .lr = std::nanf(""), .t = 1}, {"lr = nan", "finite and >= 0"});
+  Call call = bind(AdamwStep{.tensors = {&one, 1}, .t = 1});
   call.options[static_cast<std::size_t>(call.contract->option_index("t"))] = option_unset();
   expect_call_refused(call, {"t is missing", ">= 1"});
 }
 
 TEST_F(ArgumentCheck, RefusesAListWithNothingInIt) {
-  expect_refused(AdamwStep{}, {"list of tensors is empty"});
+  expect_refused(AdamwStep{.tensors = {}, .t = 1}, {"list of tensors is empty"});
   const AdamwTensor empty[] = {tensor(0, 0), tensor(4, 0)};
-  expect_refused(AdamwStep{.tensors = empty}, {"theta has no elements in any tensor"});
+  expect_refused(AdamwStep{.tensors = empty, .t = 1}, {"theta has no elements in any tensor"});
 }
 
 TEST_F(ArgumentCheck, AcceptsAnEmptyTensorInsideAList) {
@@ -296,35 +297,79 @@ TEST_F(ArgumentCheck, AcceptsAnEmptyTensorInsideAList) {
                             .v = vector<float>(nullptr, 0),
                             .grad = vector<const f16>(nullptr, 0)};
   const AdamwTensor list[] = {tensor(0, 5), none, tensor(4, 3)};
-  expect_accepted(AdamwStep{.tensors = list});
+  expect_accepted(AdamwStep{.tensors = list, .t = 1});
 }
 
 TEST_F(ArgumentCheck, NamesTheListIndexOfAMismatch) {
   AdamwTensor list[] = {tensor(0, 5), tensor(4, 3)};
   list[1].grad = vector(at<f16>(7), 4);
-  expect_refused(AdamwStep{.tensors = list}, {"grad[list index 1] has shape [4]", "n is 3", "theta [3]"});
+  expect_refused(AdamwStep{.tensors = list, .t = 1}, {"grad[list index 1] has shape [4]", "n is 3", "theta [3]"});
   list[1] = tensor(4, 3);
   list[1].theta = vector(at<bf16>(4), 3);
-  expect_refused(AdamwStep{.tensors = list},
+  expect_refused(AdamwStep{.tensors = list, .t = 1},
                  {"theta[list index 1] has type bf16", "must be f16, as theta[list index 0] is"});
   list[1] = tensor(4, 3);
   list[1].v = {};
-  expect_refused(AdamwStep{.tensors = list}, {"v[list index 1] is missing"});
+  expect_refused(AdamwStep{.tensors = list, .t = 1}, {"v[list index 1] is missing"});
+}
+
+// A forgotten step would be taken for the first.
+template <class Arguments>
+concept MayLeaveOutTheStep = requires(std::span<const AdamwTensor> list) { Arguments{.tensors = list}; };
+template <class Arguments>
+concept MayBeGivenAStep = requires(std::span<const AdamwTensor> list) { Arguments{.tensors = list, .t = 7}; };
+static_assert(MayBeGivenAStep<AdamwStep> && !MayLeaveOutTheStep<AdamwStep>);
+
+TEST_F(ArgumentCheck, TakesATensorOfAnyShapeIntoAList) {
+  const auto matrices = [&](std::size_t slot, std::int64_t rows, std::int64_t cols) {
+    return AdamwTensor{.theta = matrix(at<f16>(slot), rows, cols),
+                       .m = matrix(at<float>(slot + 1), rows, cols),
+                       .v = matrix(at<float>(slot + 2), rows, cols),
+                       .grad = matrix(at<f16>(slot + 3), rows, cols)};
+  };
+  AdamwTensor list[] = {tensor(0, 5), matrices(4, 3, 4), matrices(8, 0, 7)};
+  list[1].master = matrix(at<float>(12), 3, 4);
+  expect_accepted(AdamwStep{.tensors = list, .t = 1});
+  Call call = bind(AdamwStep{.tensors = list, .t = 1});
+  ASSERT_TRUE(check(call).ok());
+  for (const std::size_t operand : {0, 1, 2, 3, 4}) {  // what machines see
+    EXPECT_EQ(call.list[1][operand].rank, 1);
+    EXPECT_EQ(call.list[1][operand].shape[0], 12);
+  }
+
+  list[1].m = matrix(at<float>(5), 4, 3);
+  expect_refused(AdamwStep{.tensors = list, .t = 1},
+                 {"m[list index 1] has shape [4, 3]", "theta[list index 1] has shape [3, 4]", "one shape"});
+  list[1].m = vector(at<float>(5), 12);
+  expect_refused(AdamwStep{.tensors = list, .t = 1}, {"m[list index 1] has shape [12]", "one shape"});
+  list[1].m = matrix(at<float>(5), 3, 5);
+  expect_refused(AdamwStep{.tensors = list, .t = 1}, {"m[list index 1] has shape [3, 5]", "n is 12", "theta [3, 4]"});
+  list[1].m = matrix(at<float>(5), 3, 4, 6);
+  expect_refused(AdamwStep{.tensors = list, .t = 1},
+                 {"m[list index 1] has row stride 6 and 4 columns", "without gaps"});
+  list[1].m = matrix(at<float>(5), 3, 4, 2);
+  expect_refused(AdamwStep{.tensors = list, .t = 1}, {"m[list index 1] has row stride 2", "4 columns"});
+  list[1].m = matrix(at<float>(5), -3, -4);
+  expect_refused(AdamwStep{.tensors = list, .t = 1}, {"m[list index 1] has shape [-3, -4]", "negative"});
+  list[1].m = matrix(at<float>(5), std::int64_t{1} << 40, std::int64_t{1} << 40);
+  expect_refused(AdamwStep{.tensors = list, .t = 1}, {"m[list index 1] has shape [1099511627776, ", "2^63 bytes"});
+  list[1].m.rank = 3;
+  expect_refused(AdamwStep{.tensors = list, .t = 1}, {"m[list index 1] has 3 dimensions", "1 or 2"});
 }
 
 TEST_F(ArgumentCheck, RefusesOverlapAcrossAList) {
   AdamwTensor list[] = {tensor(0, 5), tensor(4, 3)};
   list[1].theta = vector(at<f16>(1, 8), 3);
-  expect_refused(AdamwStep{.tensors = list}, {"theta of tensor 1 overlaps m of tensor 0"});
+  expect_refused(AdamwStep{.tensors = list, .t = 1}, {"theta of tensor 1 overlaps m of tensor 0"});
   list[1] = tensor(4, 3);
   list[1].grad = vector(at<f16>(0, 4), 3);
-  expect_refused(AdamwStep{.tensors = list}, {"grad of tensor 1 overlaps theta of tensor 0"});
+  expect_refused(AdamwStep{.tensors = list, .t = 1}, {"grad of tensor 1 overlaps theta of tensor 0"});
   list[1] = tensor(4, 3);
   list[1].m = vector(at<float>(6, 2), 3);
-  expect_refused(AdamwStep{.tensors = list}, {"m of tensor 1 overlaps v of tensor 1"});
+  expect_refused(AdamwStep{.tensors = list, .t = 1}, {"m of tensor 1 overlaps v of tensor 1"});
   list[1] = tensor(4, 3);
   list[1].grad = vector(at<f16>(3), 3);  // two tensors may read one gradient
-  expect_accepted(AdamwStep{.tensors = list});
+  expect_accepted(AdamwStep{.tensors = list, .t = 1});
 }
 
 }  // namespace

@@ -177,11 +177,30 @@ Checked checked(const testing::Problem& problem) {
   return c;
 }
 
+// A plan has one type for an operand of all tensors, so no rule may let tensors differ in it.
+TEST(Lists, OperandsHaveOneTypeInAllTensors) {
+  for (const Contract* contract : contracts())
+    for (const OperandSpec& spec : contract->operands)
+      if (contract->list) {
+        EXPECT_TRUE(spec.type == TypeRule::storage || spec.type == TypeRule::f32 || spec.type == TypeRule::i64)
+            << contract->name << " " << spec.name;
+        EXPECT_TRUE(spec.shape[1].empty()) << contract->name << " " << spec.name << ": one symbol for any shape";
+      }
+}
+
+// A formula's symbols are those of the set at hand; a list of tensors leaves no symbol behind that is only the last's.
+TEST(Lists, FormulasSeeEachTensorsOwnSize) {
+  const Checked c = checked(testing::parse_problems("adamw.step n=10+0+5 t=1").value()[0]);
+  EXPECT_EQ(evaluate("n * n", c.call, 1).value(), 125);
+  EXPECT_EQ(dimension(c.call, "n"), 0);
+}
+
 TEST(Cost, CountsEachInputReadOnceAndEachOutputWrittenOnce) {
   const std::tuple<const char*, std::int64_t, std::int64_t, std::int64_t> expected[] = {
       // problem, bytes read, bytes written, operations
       {"adamw.step n=10 t=1", 10 * (2 + 4 + 4 + 2), 10 * (2 + 4 + 4), 140},
       {"adamw.step n=10+0+5 t=1 master=yes", 15 * (4 + 4 + 2 + 4), 15 * (2 + 4 + 4 + 4), 210},
+      {"adamw.step n=10+0+5 t=1 master=no+yes+yes", 10 * 12 + 5 * 14, 10 * 10 + 5 * 14, 210},
       {"layernorm.forward rows=3 cols=5", 30 + 10 + 10, 30 + 12 + 12, 105},
       {"layernorm.backward rows=3 cols=5 single=yes", 30 + 30 + 10 + 12 + 12, 30 + 20 + 20, 210},
       {"softmax.forward rows=3 cols=5 type=f32", 60, 60, 240},

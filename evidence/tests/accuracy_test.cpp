@@ -20,6 +20,7 @@ using testing::Problem;
 
 std::vector<Problem> built_in() { return testing::problems(testing::Use::accuracy).value(); }
 std::vector<Problem> parsed(std::string_view line) { return testing::parse_problems(line).value(); }
+constexpr std::string_view kMixedLists = "adamw.step n=0+300+17+5 t=3 type=f16,f32 master=no+yes,yes+no shift=0+1";
 Device cpu() { return open("cpu").value(); }
 const std::vector<OperatorAccuracy>& measured() {
   static const std::vector<OperatorAccuracy> all = [] {
@@ -32,7 +33,9 @@ const std::vector<OperatorAccuracy>& measured() {
 TEST(Accuracy, BoundMachineComputesTheReferencesBits) {
   Device reference = open("reference").value();
   std::int64_t compared = 0;
-  for (const Problem& problem : built_in()) {
+  std::vector<Problem> problems = built_in();
+  for (const Problem& problem : parsed(kMixedLists)) problems.push_back(problem);
+  for (const Problem& problem : problems) {
     Instance instance = Instance::make(problem).value();
     Call call = instance.call();
     ASSERT_TRUE(check(call).ok());
@@ -52,6 +55,17 @@ TEST(Accuracy, BoundMachineComputesTheReferencesBits) {
       }
   }
   EXPECT_GT(compared, 1000000);
+}
+
+TEST(Accuracy, EveryTensorOfAListIsMeasuredWithTheOperandsItHas) {
+  Device device = cpu();
+  const auto measured = accuracy(parsed(kMixedLists), device).value();
+  ASSERT_EQ(measured.size(), 1U);
+  EXPECT_EQ(measured[0].exceeded, 0) << measured[0].first_exceeded;
+  std::int64_t masters = 0;
+  for (const OutputAccuracy& output : measured[0].by_output)
+    if (output.operand == "master") masters += output.outputs;
+  EXPECT_EQ(masters, 2 * (300 + 17 + 5));  // in each type every tensor once has them and once has not
 }
 
 TEST(Accuracy, NoDerivedBoundIsExceededAndErrorsAreWellKnown) {

@@ -5,6 +5,7 @@ namespace tokitai {
 // Of every operator a small problem, or a few: lists, strides, options, in place.
 inline constexpr const char* kEveryOperator[] = {"adamw.step n=5+0+9 t=1",
                                                  "adamw.step n=7 t=3 master=yes",
+                                                 "adamw.step n=0+9+4 t=2 master=no+yes shift=0+1",
                                                  "layernorm.forward rows=3 cols=5 pad=2",
                                                  "layernorm.backward rows=3 cols=5",
                                                  "softmax.forward rows=3 cols=5",

@@ -51,8 +51,8 @@ TEST(TrueError, LeavesLargeCallsAndSkippedOnesOut) {
 
   float theta[2] = {1, 2}, m[2] = {}, v[2] = {}, grad[2] = {1, INFINITY};
   const AdamwTensor tensor{.theta = vector(theta, 2), .m = vector(m, 2), .v = vector(v, 2), .grad = vector(grad, 2)};
-  const auto skipped =
-      run_with_report(device, AdamwStep{.tensors = {&tensor, 1}, .skip_nonfinite = true}, {.measure = true_error});
+  const auto skipped = run_with_report(device, AdamwStep{.tensors = {&tensor, 1}, .t = 1, .skip_nonfinite = true},
+                                       {.measure = true_error});
   ASSERT_TRUE(skipped.ok()) << skipped.status().message();
   EXPECT_TRUE(skipped->outcome.skipped);
   EXPECT_FALSE(skipped->error);

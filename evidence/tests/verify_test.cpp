@@ -172,11 +172,36 @@ TEST(Verify, FailsAProblemTheReferenceRefuses) {
 }
 
 TEST(Verify, FailsWhereNothingWasCompared) {
-  // Cut along the batch only the first tensor of a list is run; here it has no elements.
-  const OperatorResult r = verify_fault("adamw.step n=0+5 t=1", [](const Call&) {}, true);
+  // Cut along a dimension that no output has.
+  Contract contract = *find_contract("softmax.forward");
+  contract.batch = "elsewhere";
+  testing::Problem problem = problems("softmax.forward rows=3 cols=5").front();
+  problem.contract = &contract;
+  const OperatorResult r = verify({problem}, {{"cut", open("reference").value(), true}}, {}).summary;
   EXPECT_EQ(r.compared, 0);
   EXPECT_EQ(r.failed, 1);
   EXPECT_NE(r.first_failure.find("nothing was compared"), std::string::npos) << r.first_failure;
+}
+
+TEST(Verify, CutsEveryTensorOfAList) {
+  const char* line = "adamw.step n=0+5+1+9 t=1 master=no+yes";
+  const OperatorResult right = verify_fault(line, [](const Call&) {}, true);
+  EXPECT_EQ(right.failed, 0) << right.first_failure;
+  EXPECT_EQ(right.compared, 3 * 15 + 5 + 9);
+  const OperatorResult wrong = verify_fault(
+      line,
+      [](const Call& call) {
+        const View& last = call.list.back()[1];
+        static_cast<std::uint32_t*>(last.data)[last.elements() - 1] ^= 1;
+      },
+      true);
+  EXPECT_EQ(wrong.mismatches, 3);  // of each piece the last
+}
+
+TEST(Verify, TakesDigestsOfWhatAnyTensorHas) {
+  const auto instance = testing::Instance::make(problems("adamw.step n=5+3 t=1 master=no+yes").front()).value();
+  EXPECT_EQ(input_digests(instance).size(), 5U);
+  EXPECT_EQ(output_digests(instance).size(), 4U);
 }
 
 TEST(Verify, CountsNothingWhereThereIsNothingToVerify) {

@@ -115,7 +115,7 @@ template <class D, Type S> Answer run_each(const Call& call, Pool& pool) {
   const bool resumed = call.journal != nullptr && journal.begun();
 
   if constexpr (requires(EachMachine<D, S>& m) { D::valid(m); }) {
-    if (!resumed && D::checked(EachMachine<D, S>(call, call.list[0]))) {
+    if (!resumed && D::checked(EachMachine<D, S>(call, Operands{}))) {  // by its options: no tensor is asked
       constexpr std::int64_t kNone = INT64_MAX;
       std::atomic<std::int64_t> first_unit{kNone};
       const auto scan = [&](std::int64_t unit) {

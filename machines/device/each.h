@@ -82,7 +82,12 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
       return arguments.scalar[I];
   }
   template <int I> TK_FN i64 value(IntegerOption<I>) const { return arguments.option[I]; }
-  template <class O> TK_FN constexpr bool has(O) const { return kind<O> != Kind::absent; }
+  template <class O> TK_FN constexpr bool has(O) const {
+    if constexpr ((P.mixed >> O::index) & 1u)
+      return is_there(tensor.data[O::index]);
+    else
+      return kind<O> != Kind::absent;
+  }
 
   template <class O> TK_FN Pack<P.wide> load(O) const {
     Pack<P.wide> r;

@@ -143,6 +143,9 @@ template <Kind K> TK_FN i64 load_integer(const Operand& operand, Place<Row, i64>
 // What addresses are multiples of; no address comes back out of it.
 template <class A> TK_FN Multiples multiples_of(const A& address) { return std::bit_cast<Multiples>(address); }
 
+// Whether there is memory at all.
+template <class A> TK_FN bool is_there(const A& address) { return std::bit_cast<u64>(address) != 0; }
+
 // What a check said: the smallest position that it refused.
 TK_FN bool refused(const Arguments& arguments) { return *global_one<u64>(arguments.flag) != kUnflagged; }
 TK_FN void refuse(const Arguments& arguments, u64 position) { atomic_min(global_one<u64>(arguments.flag), position); }

@@ -56,6 +56,8 @@ std::uint32_t kinds_of(const Operands& operands) {
   return kinds;
 }
 
+void* address_of(const View& view) { return view.present() ? view.data : nullptr; }
+
 std::uint32_t zero_scalars(const Call& call) {
   std::uint32_t zeros = 0;
   for (std::size_t i = 0; i < call.scalars.size(); ++i)
@@ -143,8 +145,9 @@ std::string text_of(const RowPlan& p) {
 }
 std::string text_of(const EachPlan& p) {
   return fmt::format(
-      "EachPlan plan{{.kinds = {:#x}, .zeros = {:#x}, .wide = {}, .turns = {}, .threads = {}, .checked = {}}}", p.kinds,
-      p.zeros, p.wide, p.turns, p.threads, p.checked);
+      "EachPlan plan{{.kinds = {:#x}, .mixed = {:#x}, .zeros = {:#x}, .wide = {}, .turns = {}, .threads = {}, .checked "
+      "= {}}}",
+      p.kinds, p.mixed, p.zeros, p.wide, p.turns, p.threads, p.checked);
 }
 std::string text_of(const SegmentPlan& p) {
   return fmt::format(

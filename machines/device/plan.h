@@ -63,6 +63,9 @@ std::vector<Text> device_headers();
 // The same for the lockstep machine, which has the host's standard headers and its own alias header.
 std::vector<Text> lockstep_headers();
 
+// Where an operand lies, as kernels over lists are told it: null where a tensor has none.
+void* address_of(const View& view);
+
 // What a check's flag says after the launches of such a pattern.
 Answer answer_of(Pattern pattern, std::uint64_t flag);
 

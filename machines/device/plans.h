@@ -32,7 +32,8 @@ struct RowPlan {
 };
 
 struct EachPlan {
-  std::uint32_t kinds;
+  std::uint32_t kinds;  // of the operands that any tensor has
+  std::uint32_t mixed;  // bit i: some tensors have operand i and others lack it, so each is asked
   std::uint32_t zeros;
   int wide;   // neighbouring elements of a thread
   int turns;  // how often a thread takes such in one piece of work

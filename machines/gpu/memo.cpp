@@ -63,7 +63,7 @@ void Prepared::bind(const Call& call) {
   for (std::size_t i = 0; i < call.scalars.size(); ++i) arguments.scalar[i] = call.scalars[i];
   for (std::size_t i = 0; i < call.options.size(); ++i) arguments.option[i] = call.options[i].i;
   for (std::size_t t = 0; t < tensors.size(); ++t)
-    for (std::size_t i = 0; i < call.list[t].size(); ++i) tensors[t].data[i] = call.list[t][i].data;
+    for (std::size_t i = 0; i < call.list[t].size(); ++i) tensors[t].data[i] = device::address_of(call.list[t][i]);
 }
 
 bool Prepared::bindable(const Call& call) const {
@@ -74,7 +74,7 @@ bool Prepared::bindable(const Call& call) const {
     if (arguments.option[i] != call.options[i].i) return false;
   for (std::size_t t = 0; t < tensors.size(); ++t)
     for (std::size_t i = 0; i < call.list[t].size(); ++i)
-      if (tensors[t].data[i] != call.list[t][i].data) return false;
+      if (tensors[t].data[i] != device::address_of(call.list[t][i])) return false;
   for (std::size_t i = 0; i < call.scalars.size(); ++i)
     if (std::bit_cast<std::uint32_t>(arguments.scalar[i]) != std::bit_cast<std::uint32_t>(call.scalars[i]))
       return false;

@@ -216,7 +216,7 @@ TEST(SkipNonfinite, ChangesNothingAndSaysSo) {
           {vector(theta.data(), 3), vector(m.data(), 3), vector(v.data(), 3), vector(grad.data(), 3)},
           {vector(theta.data() + 3, kN - 3), vector(m.data() + 3, kN - 3), vector(v.data() + 3, kN - 3),
            vector(grad.data() + 3, kN - 3)}};
-      AdamwStep step{.tensors = list, .grad_scale = 1e35f, .skip_nonfinite = true};
+      AdamwStep step{.tensors = list, .t = 1, .grad_scale = 1e35f, .skip_nonfinite = true};
       bool skipped = false;
       step.skipped = &skipped;
       grad[kN - 1].bits = narrow_f16(bad);

@@ -24,6 +24,7 @@ std::vector<Case> cases() {
   // best instruction set; the others, which take more instructions, once.
   std::vector<Case> all = {{cpu_isas().front(), "adamw.step n=130 t=2 type=bf16 master=yes skip_nonfinite=1"},
                            {cpu_isas().front(), "adamw.step n=129+7 t=2 type=f32"},
+                           {cpu_isas().front(), "adamw.step n=0+3+131 t=2 type=f16 master=yes+no shift=1"},
                            {"", "adamw.step n=67 t=2 type=bf16 master=yes skip_nonfinite=1"}};
   for (const std::string& isa : cpu_isas()) all.push_back({isa, "adamw.step n=3+0+131+1 t=2 type=f16"});
   return all;
@@ -67,7 +68,7 @@ TEST(Journal, AStepThatHasBegunIsNotCalledOff) {
     grad[77] = std::numeric_limits<float>::infinity();
     AdamwTensor tensor{vector(theta.data(), 100), vector(m.data(), 100), vector(v.data(), 100),
                        vector(grad.data(), 100)};
-    Call call = bind(AdamwStep{.tensors = {&tensor, 1}, .skip_nonfinite = true});
+    Call call = bind(AdamwStep{.tensors = {&tensor, 1}, .t = 1, .skip_nonfinite = true});
     std::vector<std::byte> memory(static_cast<std::size_t>(Journal::bytes(100)));
     call.journal = memory.data();
     const Journal journal(call.journal);
@@ -88,7 +89,7 @@ TEST(Journal, AStepThatHasBegunIsNotCalledOff) {
 
 // Several units and threads, one journal for many calls: what is done is not done twice.
 TEST(Journal, ManyCallsAfterEachOther) {
-  const auto problem = problem_of("adamw.step n=70001+5+0+140000 t=3 type=f16 master=yes");
+  const auto problem = problem_of("adamw.step n=70001+5+0+140000 t=3 type=f16 master=no+yes shift=0+1+3");
   auto expected = testing::Instance::make(problem).value(), found = testing::Instance::make(problem).value();
   Device plain = open("reference").value();
   std::vector<std::byte> memory(static_cast<std::size_t>(Journal::bytes(210006)));
@@ -103,7 +104,9 @@ TEST(Journal, ManyCallsAfterEachOther) {
       for (int again = 0; again < 2; ++again) ASSERT_TRUE(cpu.run(call).ok());
       for (std::size_t t = 0; t < 4; ++t)
         for (std::size_t i = 0; i < 5; ++i)
-          ASSERT_EQ(evidence::compare(expected.sets()[t][i], found.sets()[t][i]).differing, 0) << t << " " << i;
+          if (expected.sets()[t][i].present()) {
+            ASSERT_EQ(evidence::compare(expected.sets()[t][i], found.sets()[t][i]).differing, 0) << t << " " << i;
+          }
     }
   }
 }

@@ -1,5 +1,7 @@
 // One AdamW step over one tensor or a list of them. See operators/adamw/README.md.
 #pragma once
+#include <concepts>
+#include <cstdint>
 #include <span>
 
 #include "tokitai/device.h"
@@ -7,12 +9,25 @@
 
 namespace tokitai {
 
+// A vector or a matrix without gaps; its operands have one shape.
 struct AdamwTensor {
-  View theta;        // [n], updated in place
-  View m;            // [n] f32, updated in place
-  View v;            // [n] f32, updated in place
-  ConstView grad;    // [n]
-  View master = {};  // optional: [n] f32 weights; theta is then only written
+  View theta;  // updated in place
+  View m;      // f32, updated in place
+  View v;      // f32, updated in place
+  ConstView grad;
+  View master = {};  // optional: f32 weights; theta is then only written
+};
+
+// It has no default: a forgotten step would be taken for the first, so a call without one does not compile.
+class AdamwStepNumber {
+ public:
+  template <std::integral I>
+  constexpr AdamwStepNumber(I value)  // NOLINT(google-explicit-constructor)
+      : value_(static_cast<std::int64_t>(value)) {}
+  constexpr operator std::int64_t() const { return value_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  std::int64_t value_;
 };
 
 struct AdamwStep {
@@ -22,10 +37,10 @@ struct AdamwStep {
   float beta2 = 0.999f;
   float eps = 1e-8f;
   float weight_decay = 0.01f;
-  std::int64_t t = 1;  // the step, from 1
+  AdamwStepNumber t;  // the step, from 1
   float grad_scale = 1;
   bool skip_nonfinite = false;  // change nothing if any gradient of the list is not finite
-  bool* skipped = nullptr;      // told here, where asked for
+  bool* skipped = nullptr;      // told here, where asked for: the call then waits for the device
 };
 Status adamw_step(Device& device, const AdamwStep& arguments);
 Call bind(const AdamwStep& arguments);

@@ -158,11 +158,11 @@ TEST(Serve, FullSharedMemoryIsAStatusThatSaysHowMuch) {
     auto* there = static_cast<float*>(half.data());
     AdamwTensor tensor{vector(there, 1000), vector(there + 1000, 1000), vector(there + 2000, 1000),
                        vector(there + 3000, 1000)};
-    const Status step = adamw_step(device, {.tensors = {&tensor, 1}});
+    const Status step = adamw_step(device, {.tensors = {&tensor, 1}, .t = 1});
     EXPECT_EQ(step.message(), "adamw.step: shared memory is full: 4096 bytes asked, 1048576 of 1048576 in use");
     EXPECT_EQ(std::string(static_cast<char*>(half.data()), 12000), std::string(12000, 0x33));
     rest.reset();
-    EXPECT_TRUE(adamw_step(device, {.tensors = {&tensor, 1}}).ok());
+    EXPECT_TRUE(adamw_step(device, {.tensors = {&tensor, 1}, .t = 1}).ok());
     half.reset();
     EXPECT_TRUE(softmax_forward(device, {.x = matrix(x.data(), 1, 1000), .y = matrix(y.data(), 1, 1000)}).ok());
     ASSERT_TRUE(device.trim().ok());

@@ -82,11 +82,13 @@ class RefusalTest(CommandTest):
     def check_refused(self, operator, patterns, operands=None, options=None, outputs=None,
                       extra=(), devices=("cpu",), **how):
         """A valid problem with these changes is refused, where outputs are new and where they
-        exist. An operand or option changed to None is left out; outputs maps names to paths."""
+        exist. An operand or option changed to None is left out; outputs maps names to paths, by
+        default of all that is worked on in place too."""
         usual, usual_options, usual_outputs = valid_problem(operator)
         chosen = {k: v for k, v in {**usual, **(operands or {})}.items() if v is not None}
         settings = {k: v for k, v in {**usual_options, **(options or {})}.items() if v is not None}
         if outputs is None:
+            usual_outputs += [name for name in chosen if name == "master"]
             outputs = [(name, self.folder / f"out{i}.npy") for i, name in enumerate(usual_outputs)]
         written = [part for name, path in outputs for part in ("--out", f"{name}={path}")]
         arguments = ["run", operator, *self.save(chosen), *option_arguments(settings), *written,

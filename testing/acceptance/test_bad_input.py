@@ -106,7 +106,23 @@ class Shapes(RefusalTest):
                            outputs=outputs)
         self.check_refused("adamw.step", [word("theta")], operands([0, 0]),
                            outputs=outputs[0:2] + outputs[4:6] + outputs[8:10])
-        self.check_refused("adamw.step", [word("theta")], operands([0]), outputs=outputs[0:1])
+        self.check_refused("adamw.step", [word("theta")], operands([0]),
+                           outputs=outputs[0:1] + outputs[4:5] + outputs[8:9])
+
+    def test_what_is_worked_on_in_place_and_not_written(self):
+        names = ("theta", "m", "v", "master")
+        for left_out in names:
+            outputs = [(name, self.folder / f"out-{name}.npy") for name in names if name != left_out]
+            with self.subTest(left_out):
+                self.check_refused("adamw.step", [word(left_out), "in place", "--out"],
+                                   {"master": f32(40)}, outputs=outputs)
+
+    def test_operands_of_a_tensor_of_different_shapes(self):
+        for shape in ((40, 1), (5, 8), (4, 10), (2, 2, 10), ()):
+            with self.subTest(shape=shape):
+                self.check_refused("adamw.step", [word("m"), word("theta"), "shape"],
+                                   {"theta": f16(8, 5), "m": f32(*shape), "v": f32(8, 5),
+                                    "grad": f16(8, 5)})
 
 
 class Types(RefusalTest):

@@ -69,6 +69,17 @@ class AdamW(CommandTest):
                 with self.subTest(storage=storage.name, lengths=lengths):
                     self.check_operator("adamw.step", storage, operands, ADAMW, threads=2)
 
+    def test_tensors_of_any_shape(self):
+        shapes = [(6, 50), (300,), (), (3, 0, 2), (2, 3, 5, 7), (1, 300)]
+        rng = families.generator("shapes")
+        for storage in STORAGES:
+            flat = adamw_operands(storage, [int(np.prod(s)) for s in shapes], families.normal, rng)
+            shaped = {name: [a.reshape(s) for a, s in zip(tensors, shapes)]
+                      for name, tensors in flat.items()}
+            expected = {name: [a.reshape(s) for a, s in zip(tensors, shapes)] for name, tensors in
+                        oracle.adamw_step(storage, flat, ADAMW).items()}
+            self.check_operator("adamw.step", storage, shaped, ADAMW, expected=expected)
+
     def test_master_weights(self):
         for storage in STORAGES:
             for family in (families.normal, families.any_bits, families.mixed):
