@@ -1,8 +1,8 @@
 // The operands of one call in the shared memory: those in a buffer of this device are read and written there, the
 // caller's own are staged: copied in, and what was written is copied out again, rows only.
 //
-// A buffer is written in its back half and flipped. Where the worker's device keeps a journal, a call over a list is
-// updated in place instead.
+// A buffer is written in its back half and committed from there. Where the worker's device keeps a journal, a call over
+// a list is updated in place instead.
 #pragma once
 #include <map>
 #include <vector>
