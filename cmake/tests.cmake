@@ -72,7 +72,7 @@ foreach(program bad_worker plain_server)
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
 endforeach()
 tokitai_test(server_test fast SOURCES server/tests/message_test.cpp server/tests/inbox_test.cpp server/tests/arena_test.cpp
-  server/tests/worker_test.cpp server/tests/failure_test.cpp server/tests/stores_test.cpp)
+  server/tests/worker_test.cpp server/tests/failure_test.cpp server/tests/request_test.cpp server/tests/stores_test.cpp)
 tokitai_test(serve_test fast SOURCES server/tests/serve_test.cpp server/tests/bad_client_test.cpp
   server/tests/peer_test.cpp)
 # What tools/mutants.py runs on a broken server/: built on request, with few operators.
