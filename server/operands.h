@@ -49,7 +49,8 @@ class PlacedOperands {
   // Copies in what is staged. Before every attempt: a worker that died may have written over it. Where it has begun to
   // update in place, what is staged is as far as the rest.
   void bring();
-  // Whether the caller may see a part of the call done: then it has to be finished.
+  // Whether what the caller sees is updated where it lies, and whether that has begun: then it has to be finished.
+  bool in_place() const { return in_place_; }
   bool begun() const;
   // The caller's tensors become what the worker wrote.
   void commit();

@@ -144,7 +144,7 @@ class SocketServer : public Server {
     if (!crew_->withdraw(one.number)) return set_deadline(one, kNoDeadline);  // its worker has a deadline of its own
     ++state_.calls_late;
     const Status status(Code::unavailable,
-                        fmt::format("the call waited {:.3f} s for its turn, which is its deadline; nothing was changed",
+                        fmt::format("the call waited {:.3f} s for its turn, which is its deadline",
                                     std::chrono::duration<double>(Clock::now() - one.arrived).count()));
     answer(one, one.question.kind == Kind::call ? encode(Reply{status, {}}) : encode(BytesNeeded{status, 0}), false);
   }
