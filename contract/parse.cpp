@@ -11,8 +11,8 @@
 namespace tokitai {
 
 std::errc parse_f32(std::string_view text, float& value) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const char *begin = text.data(), *end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
   if (stop != end || text.empty() || error == std::errc::invalid_argument) return std::errc::invalid_argument;
   if (error == std::errc()) return error;
   // Too small or too large: the C library rounds the one, once, and says which it is. Not in the caller's language.
