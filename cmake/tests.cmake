@@ -73,14 +73,14 @@ foreach(program bad_worker plain_server)
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
 endforeach()
 tokitai_test(server_test fast SOURCES server/tests/message_test.cpp server/tests/inbox_test.cpp server/tests/arena_test.cpp
-  server/tests/worker_test.cpp server/tests/failure_test.cpp)
+  server/tests/worker_test.cpp server/tests/failure_test.cpp server/tests/request_test.cpp server/tests/stores_test.cpp)
 tokitai_test(serve_test fast SOURCES server/tests/serve_test.cpp server/tests/bad_client_test.cpp
-  server/tests/peer_test.cpp)
+  server/tests/peer_test.cpp server/tests/socket_test.cpp)
 # What tools/mutants.py runs on a broken server/: built on request, with few operators.
 add_executable(server_mutant_check EXCLUDE_FROM_ALL server/tests/inbox_test.cpp server/tests/arena_test.cpp
-  server/tests/failure_test.cpp server/tests/bad_client_test.cpp server/tests/peer_test.cpp)
-target_link_libraries(server_mutant_check PRIVATE tokitai tokitai_flags fmt::fmt GTest::gtest_main)
-target_include_directories(server_mutant_check PRIVATE ${PROJECT_SOURCE_DIR})
+  server/tests/failure_test.cpp server/tests/bad_client_test.cpp server/tests/peer_test.cpp
+  server/tests/socket_test.cpp server/tests/stores_test.cpp)
+target_link_libraries(server_mutant_check PRIVATE tokitai_evidence tokitai_flags fmt::fmt GTest::gtest_main)
 foreach(test server_test serve_test server_mutant_check)
   target_compile_definitions(${test} PRIVATE TK_WORKER="$<TARGET_FILE:tokitai_worker>"
     TK_BAD_WORKER="$<TARGET_FILE:bad_worker>" TK_PLAIN_SERVER="$<TARGET_FILE:plain_server>")

@@ -3,11 +3,23 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <clocale>
 #include <cmath>
 #include <cstdlib>
 #include <string>
 
 namespace tokitai {
+
+std::errc parse_f32(std::string_view text, float& value) {
+  const char *begin = text.data(), *end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  if (stop != end || text.empty() || error == std::errc::invalid_argument) return std::errc::invalid_argument;
+  if (error == std::errc()) return error;
+  // Too small or too large: the C library rounds the one, once, and says which it is. Not in the caller's language.
+  static const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
+  value = ::strtof_l(std::string(text).c_str(), nullptr, plain);
+  return std::isinf(value) ? std::errc::result_out_of_range : std::errc();
+}
 
 Status parse_option(const Contract& contract, std::string_view name, std::string_view text, Option& option) {
   const int index = contract.option_index(name);
@@ -20,14 +32,9 @@ Status parse_option(const Contract& contract, std::string_view name, std::string
   const char *begin = text.data(), *end = begin + text.size();
   option = {.set = true};
   if (spec.kind == OptionKind::f32) {
-    const auto [stop, error] = std::from_chars(begin, end, option.f);
-    if (error == std::errc::result_out_of_range && stop == end) {
-      // Too small is a matter of rounding (the C library's, once); too large is no number we can hold.
-      option.f = std::strtof(std::string(text).c_str(), nullptr);
-      return std::isinf(option.f) ? refuse("a number within binary32's range") : Status();
-    }
-    if (error != std::errc() || stop != end) return refuse("a number");
-    return {};
+    const std::errc error = parse_f32(text, option.f);
+    if (error == std::errc()) return {};
+    return refuse(error == std::errc::result_out_of_range ? "a number within binary32's range" : "a number");
   }
   if (spec.kind == OptionKind::flag && (text == "true" || text == "false")) {
     option.i = text == "true" ? 1 : 0;

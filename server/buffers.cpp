@@ -13,10 +13,6 @@ namespace {
 // Below this many bytes copying is faster than mapping and the page faults that follow.
 constexpr std::int64_t kSmall = 64 << 10;
 
-void copy(std::byte* to, const std::byte* from, std::int64_t begin, std::int64_t bytes) {
-  std::memcpy(to + begin, from + begin, static_cast<std::size_t>(bytes));
-}
-
 }  // namespace
 
 Buffers::Rows rows_of(const View& view, std::int64_t offset) {
@@ -91,34 +87,24 @@ void Buffers::use(Buffer& buffer) const {
 void Buffers::commit(Buffer& buffer, const std::vector<Rows>& written) {
   std::int64_t covered = 0;
   for (const Rows& rows : written) covered += rows.count * rows.bytes;
-  if (covered > kSmall && buffer.bytes - covered <= covered) return flip(buffer, written);
+  if (covered == buffer.bytes && covered > kSmall && flip(buffer)) return;
   const std::byte* back = arena_.at(buffer.half[static_cast<std::size_t>(1 - buffer.front)]);
   for (const Rows& rows : written)
-    for (std::int64_t i = 0; i < rows.count; ++i) copy(buffer.address, back, rows.begin + i * rows.pitch, rows.bytes);
+    for (std::int64_t i = 0; i < rows.count; ++i) {
+      const std::int64_t begin = rows.begin + i * rows.pitch;
+      std::memcpy(buffer.address + begin, back + begin, static_cast<std::size_t>(rows.bytes));
+    }
 }
 
-// The bytes between those that were written are brought from the front first. Where the system refuses the mapping
-// (it allows a process so many), the whole back is copied: that cannot fail.
-void Buffers::flip(Buffer& buffer, const std::vector<Rows>& written) {
+// False where the system refuses the mapping: it allows a process so many.
+bool Buffers::flip(Buffer& buffer) {
   const int back = 1 - buffer.front;
-  const std::int64_t offset = buffer.half[static_cast<std::size_t>(back)];
-  // Views over a part of each row of one matrix interleave: taken row by row they are in order again.
-  std::vector<std::pair<std::int64_t, std::int64_t>> pieces;
-  for (const Rows& rows : written)
-    for (std::int64_t i = 0; i < rows.count; ++i) pieces.emplace_back(rows.begin + i * rows.pitch, rows.bytes);
-  std::sort(pieces.begin(), pieces.end());
-  pieces.emplace_back(buffer.bytes, 0);
-  std::int64_t done = 0;
-  for (const auto& [begin, bytes] : pieces) {
-    if (begin > done) copy(arena_.at(offset), buffer.address, done, begin - done);
-    done = std::max(done, begin + bytes);
-  }
-  void* mapped = ::mmap(buffer.address, static_cast<std::size_t>(buffer.capacity), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_NORESERVE | MAP_FIXED, arena_.descriptor(), offset);
-  if (mapped == MAP_FAILED)
-    copy(buffer.address, arena_.at(offset), 0, buffer.bytes);
-  else
-    buffer.front = back;
+  void* mapped =
+      ::mmap(buffer.address, static_cast<std::size_t>(buffer.capacity), PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_NORESERVE | MAP_FIXED, arena_.descriptor(), buffer.half[static_cast<std::size_t>(back)]);
+  if (mapped == MAP_FAILED) return false;
+  buffer.front = back;
+  return true;
 }
 
 }  // namespace tokitai::server

@@ -1,9 +1,10 @@
 // The buffers a caller holds in the shared memory. Each has a front, which its address shows, and, once a call has
-// written it, a back. A worker reads fronts and writes backs; committing maps the back at the caller's address, in one
-// system call that no other thread sees half done, and the old front is the next back. So no byte is copied, the
-// caller's pointers stay, and until that instant nothing the caller can see has changed.
+// written it, a back. A worker reads fronts and writes backs, so that nothing the caller can see changes; committing
+// makes what was written the front, and touches no other byte: there another thread may store at any time.
 //
-// Where a call writes less than half of a buffer, or little, what it wrote is copied from back to front instead.
+// Where a call wrote every byte of a buffer, the back is mapped at the caller's address, in one system call that no
+// other thread sees half done, and the old front is the next back: nothing is copied and the caller's pointers stay.
+// Else exactly what was written is copied.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -40,14 +41,14 @@ class Buffers {
   // A call uses it. One that is used again and again is worth large pages.
   void use(Buffer& buffer) const;
 
-  // Those bytes of the back become what the caller sees; the others stay as they were. `rows` do not overlap.
+  // Those bytes of the back become what the caller sees; no other is written, nor read. `rows` do not overlap.
   struct Rows {
     std::int64_t begin = 0, bytes = 0, count = 1, pitch = 0;  // from the buffer's begin
   };
   void commit(Buffer& buffer, const std::vector<Rows>& written);
 
  private:
-  void flip(Buffer& buffer, const std::vector<Rows>& written);
+  bool flip(Buffer& buffer);
 
   Arena& arena_;
   std::mutex mutex_;

@@ -41,11 +41,13 @@ class WorkerMachine : public Machine {
     PlacedOperands operands(*arena_, buffers_, staging_, journal_room());
     if (Status s = operands.place(call); !s.ok()) return named(call, s);
     const std::string body = encode(operands.placed());
+    bool lost = true;  // it was sent and has no answer
     Reply reply = guarded([&] {
-      auto answered = ask<Reply>(call, operands, body, Kind::call, Kind::answer, decode_reply);
-      return answered.ok() ? answered.value() : Reply{answered.status(), {}};
+      auto answer = ask<Reply>(call, operands, body, Kind::call, Kind::answer, decode_reply);
+      lost = answer.status().code() == Code::unavailable;
+      return answer.ok() ? answer.value() : Reply{answer.status(), {}};
     });
-    if (!reply.status.ok() && operands.begun()) reply = finish(body, reply.status);
+    if (lost || (!reply.status.ok() && operands.begun())) reply = settle(operands, body, reply.status);
     outcome = reply.outcome;
     if (reply.status.ok() && !outcome.skipped) operands.commit();
     outcome.host_bytes_copied += operands.bytes_copied();
@@ -122,18 +124,22 @@ class WorkerMachine : public Machine {
     }
   }
 
-  // Nobody is left to do the rest of a call that has begun: this process does it, by the plainest machine. Not before
-  // it is sure that nobody else writes.
-  Reply finish(const std::string& body, const Status& failed) {
-    Reply reply = guarded([&] {
-      Reply here{supervisor_->dismiss(), {}};
-      if (here.status.ok()) here.status = run_here(body, here.outcome);
-      return here;
+  // Nobody does the call any more. Where it has begun in place this process does the rest, by the plainest machine: not
+  // before it is sure that nobody else writes. Only here is known what the caller sees, so only here it is said.
+  Reply settle(const PlacedOperands& operands, const std::string& body, const Status& failed) {
+    const auto told = [&](std::string_view what) {
+      return Reply{{failed.code(), fmt::format("{}; {}", failed.message(), what)}, {}};
+    };
+    constexpr std::string_view kHalf = "what the call updates may be half updated";
+    const bool ended = supervisor_->dismiss().ok();
+    if (ended ? !operands.begun() : !operands.in_place()) return told("nothing was changed");
+    if (!ended) return told(kHalf);
+    Reply here = guarded([&] {
+      Reply reply;
+      reply.status = run_here(body, reply.outcome);
+      return reply;
     });
-    if (!reply.status.ok())
-      reply.status = {reply.status.code(), fmt::format("{}; here: {}; what the call updates is half updated",
-                                                       failed.message(), reply.status.message())};
-    return reply;
+    return here.status.ok() ? here : told(fmt::format("here: {}; {}", here.status.message(), kHalf));
   }
   Status run_here(const std::string& body, Outcome& outcome) {
     auto call = call_over(body, arena_->at(0), arena_->size());
@@ -172,6 +178,13 @@ constexpr std::chrono::seconds kServerPatience(5);
 
 }  // namespace
 
+Result<std::shared_ptr<Machine>> make_machine(std::unique_ptr<Arena> arena, std::unique_ptr<Supervisor> supervisor,
+                                              std::chrono::nanoseconds time, std::string where) {
+  auto machine = std::make_shared<WorkerMachine>(std::move(arena), std::move(supervisor), time, std::move(where));
+  if (Status s = machine->start(); !s.ok()) return s;
+  return std::shared_ptr<Machine>(std::move(machine));
+}
+
 Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const DeviceOptions& options) {
   const bool remote = name.starts_with("unix:");
   std::string inner(name.substr(name.find(':') + 1));
@@ -200,10 +213,8 @@ Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const Devic
       supervisor = std::make_unique<ServerConnection>(Hello{"", options, shared}, inner, descriptor);
     else
       supervisor = std::make_unique<WorkerProcess>(Hello{inner, options, shared}, program, descriptor);
-    auto machine = std::make_shared<WorkerMachine>(std::move(arena).value(), std::move(supervisor), time,
-                                                   remote ? "of the server at " + inner : "in a worker process");
-    if (Status s = machine->start(); !s.ok()) return s;
-    return std::shared_ptr<Machine>(std::move(machine));
+    return make_machine(std::move(arena).value(), std::move(supervisor), time,
+                        remote ? "of the server at " + inner : "in a worker process");
   } catch (const std::exception& problem) {  // std::system_error or std::bad_alloc
     return Status(Code::unavailable, fmt::format("a thread for the worker: {}", problem.what()));
   }

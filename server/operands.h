@@ -1,8 +1,8 @@
 // The operands of one call in the shared memory: those in a buffer of this device are read and written there, the
 // caller's own are staged: copied in, and what was written is copied out again, rows only.
 //
-// A buffer is written in its back half and flipped. Where the worker's device keeps a journal, a call over a list is
-// updated in place instead.
+// A buffer is written in its back half and committed from there. Where the worker's device keeps a journal, a call over
+// a list is updated in place instead.
 #pragma once
 #include <map>
 #include <vector>
@@ -49,7 +49,8 @@ class PlacedOperands {
   // Copies in what is staged. Before every attempt: a worker that died may have written over it. Where it has begun to
   // update in place, what is staged is as far as the rest.
   void bring();
-  // Whether the caller may see a part of the call done: then it has to be finished.
+  // Whether what the caller sees is updated where it lies, and whether that has begun: then it has to be finished.
+  bool in_place() const { return in_place_; }
   bool begun() const;
   // The caller's tensors become what the worker wrote.
   void commit();

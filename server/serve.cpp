@@ -123,6 +123,7 @@ class SocketServer : public Server {
     one.deadline = deadline;
     if (deadline != kNoDeadline) deadlines_.insert({deadline, one.number});
   }
+  Clock::time_point a_message_from_now() const { return Clock::now() + nanoseconds(options_.message_seconds); }
   void expire() {
     while (!deadlines_.empty() && deadlines_.begin()->first <= Clock::now()) {
       const std::uint64_t number = deadlines_.begin()->second;
@@ -143,7 +144,7 @@ class SocketServer : public Server {
     if (!crew_->withdraw(one.number)) return set_deadline(one, kNoDeadline);  // its worker has a deadline of its own
     ++state_.calls_late;
     const Status status(Code::unavailable,
-                        fmt::format("the call waited {:.3f} s for its turn, which is its deadline; nothing was changed",
+                        fmt::format("the call waited {:.3f} s for its turn, which is its deadline",
                                     std::chrono::duration<double>(Clock::now() - one.arrived).count()));
     answer(one, one.question.kind == Kind::call ? encode(Reply{status, {}}) : encode(BytesNeeded{status, 0}), false);
   }
@@ -190,7 +191,7 @@ class SocketServer : public Server {
     if (!watch(one->socket.get(), one->number, one->events, EPOLL_CTL_ADD))
       return refuse(one->socket, "the server cannot watch more connections");
     ++state_.connections_taken;
-    set_deadline(*one, Clock::now() + nanoseconds(options_.message_seconds));
+    set_deadline(*one, a_message_from_now());
     connections_.emplace(one->number, std::move(one));
   }
 
@@ -231,7 +232,7 @@ class SocketServer : public Server {
       if (one != nullptr && !grant(*one)) return;
       thirsty_.pop_front();
       if (one == nullptr) continue;
-      set_deadline(*one, Clock::now() + nanoseconds(options_.message_seconds));
+      set_deadline(*one, a_message_from_now());
       want(*one, one->events | EPOLLIN);
     }
   }
@@ -252,8 +253,7 @@ class SocketServer : public Server {
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EAGAIN) return;
       if (count <= 0) return close(one);
-      if (!had_begun && one.doing == Doing::listening)
-        set_deadline(one, Clock::now() + nanoseconds(options_.message_seconds));
+      if (!had_begun && one.doing == Doing::listening) set_deadline(one, a_message_from_now());
       if (Status s = one.inbox.took(static_cast<std::size_t>(count)); !s.ok()) return dismiss(one, s.message());
     }
   }
@@ -269,9 +269,10 @@ class SocketServer : public Server {
       return take_call(one, std::move(message));
     dismiss(one, fmt::format("a message of kind {}, which makes no sense here", static_cast<int>(kind)));
   }
+  // Its message was taken and its answer sent, or as much of it as the socket holds.
   void done_reading(Connection& one) {
     release(std::exchange(one.granted, 0));
-    if (one.doing == Doing::listening) set_deadline(one, kNoDeadline);
+    if (one.doing == Doing::listening) set_deadline(one, one.out.empty() ? kNoDeadline : a_message_from_now());
   }
 
   void greet(Connection& one, const Message& message, std::vector<Descriptor> descriptors) {
@@ -349,7 +350,8 @@ class SocketServer : public Server {
     if (send(one, Kind::state, encode(state))) done_reading(one);
   }
 
-  // False: the connection is gone. What the client does not read yet is kept, and it must read it in time.
+  // False: the connection is gone. What the client does not read yet is kept, and it must read it in time: see
+  // done_reading().
   bool send(Connection& one, Kind kind, const std::string& body) {
     const auto header = encode(Header{kind, static_cast<std::uint32_t>(body.size()), one.question.sequence});
     one.out.append(header.data(), header.size());
@@ -364,7 +366,6 @@ class SocketServer : public Server {
       } else if (count < 0 && errno == EAGAIN) {
         // Nothing more is read until it has read this.
         want(one, EPOLLOUT | EPOLLRDHUP);
-        if (one.deadline == kNoDeadline) set_deadline(one, Clock::now() + nanoseconds(options_.message_seconds));
         return true;
       } else if (count == 0 || errno != EINTR) {
         close(one);

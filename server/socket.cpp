@@ -43,14 +43,41 @@ int connect_once(int socket, const sockaddr_un& address) {
   return ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
 }
 
-// Servers that start or leave at one place take turns: held on the folder, so that no file stays behind.
-Descriptor lock_folder(const fs::path& path) {
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  Descriptor held(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (held)
-    while (::flock(held.get(), LOCK_EX) != 0 && errno == EINTR) {}
-  return held;
-}
+// Servers that start at one place take turns, by a lock on a file beside the socket that nobody but their user can
+// open. Whoever has it removes it in the end; so one who gets a lock looks whether that is still the file of this name.
+class Turn {
+ public:
+  static Result<Turn> take(const fs::path& path, std::chrono::milliseconds patience) {
+    Turn turn(path.string() + ".lock");
+    const auto deadline = Clock::now() + patience;
+    for (;; std::this_thread::sleep_for(kAgain)) {
+      Descriptor file(::open(turn.name_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kOwnerOnly));
+      struct stat ours{}, there{};
+      if (!file || ::fstat(file.get(), &ours) != 0) return failed("making " + turn.name_, path, Code::invalid);
+      if (!S_ISREG(ours.st_mode) || ours.st_uid != ::geteuid())
+        return Status::invalid(turn.name_ + " is there already and is another user's, or no file");
+      if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && ::lstat(turn.name_.c_str(), &there) == 0 &&
+          there.st_ino == ours.st_ino && there.st_dev == ours.st_dev) {
+        turn.file_ = std::move(file);
+        return turn;
+      }
+      if (Clock::now() >= deadline)
+        return Status(Code::unavailable,
+                      fmt::format("socket {}: another server has been starting there for {:g} s; it holds {}",
+                                  path.string(), std::chrono::duration<double>(patience).count(), turn.name_));
+    }
+  }
+  Turn(Turn&&) = default;
+  Turn& operator=(Turn&&) = delete;
+  ~Turn() {
+    if (file_) ::unlink(name_.c_str());
+  }
+
+ private:
+  explicit Turn(std::string name) : name_(std::move(name)) {}
+  std::string name_;
+  Descriptor file_;
+};
 
 // Whatever of that name may be replaced is gone afterwards.
 Status make_room(const fs::path& path, const sockaddr_un& address) {
@@ -68,13 +95,13 @@ Status make_room(const fs::path& path, const sockaddr_un& address) {
 
 }  // namespace
 
-Result<Listener> Listener::make(const fs::path& path) {
+Result<Listener> Listener::make(const fs::path& path, std::chrono::milliseconds patience) {
   auto address = address_of(path);
   if (!address.ok()) return address.status();
   auto socket = new_socket();
   if (!socket.ok()) return socket.status();
-  const Descriptor turn = lock_folder(path);
-  if (!turn) return failed("opening its folder", path, Code::invalid);
+  const auto turn = Turn::take(path, patience);
+  if (!turn.ok()) return turn.status();
   if (Status s = make_room(path, address.value()); !s.ok()) return s;
   // The file takes the socket's own mode, so that there is no moment in which others could connect.
   struct stat facts{};
@@ -90,9 +117,9 @@ Result<Listener> Listener::make(const fs::path& path) {
   return Listener(path, std::move(socket).value(), facts.st_ino);
 }
 
+// As long as it listens nobody takes its place, so this needs no turn.
 void Listener::close() {
   if (!socket_) return;
-  const Descriptor turn = lock_folder(path_);
   struct stat facts{};
   if (::lstat(path_.c_str(), &facts) == 0 && facts.st_ino == inode_) ::unlink(path_.c_str());
   socket_.close();

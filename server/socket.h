@@ -8,10 +8,11 @@
 namespace tokitai::server {
 
 // Listens there, for its owner alone. A socket that a dead server left is replaced; one that answers is refused, and so
-// is anything else of that name.
+// is anything else of that name. Others that start there are waited for, as long as `patience`.
 class Listener {
  public:
-  static Result<Listener> make(const std::filesystem::path& path);
+  static Result<Listener> make(const std::filesystem::path& path,
+                               std::chrono::milliseconds patience = std::chrono::seconds(5));
   Listener(Listener&&) = default;
   Listener& operator=(Listener&&) = delete;
   ~Listener() { close(); }

@@ -45,7 +45,7 @@ class Supervisor {
       if (!stuck_.ok()) return stuck_;
       if (leaving_) break;
     }
-    return Status(Code::unavailable, failures + "; nothing was changed");
+    return Status(Code::unavailable, failures);
   }
   // Ends whoever works: after a good status nothing writes the shared memory any more.
   Status dismiss();

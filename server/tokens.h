@@ -4,7 +4,10 @@
 #include <charconv>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <vector>
+
+#include "contract/parse.h"
 
 namespace tokitai::server {
 
@@ -26,6 +29,7 @@ class Tokens {
   // False: there is no token, or it is no number of that type.
   template <class T> bool get(T& value) {
     const std::string_view token = next();
+    if constexpr (std::is_same_v<T, float>) return parse_f32(token, value) == std::errc();
     const auto [stop, error] = std::from_chars(token.data(), token.data() + token.size(), value);
     return !token.empty() && error == std::errc() && stop == token.data() + token.size();
   }

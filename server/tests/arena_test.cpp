@@ -1,5 +1,5 @@
-// The shared memory: pages come back and join, a full one is a status, and a commit shows what was written and keeps
-// the rest, whether it flips or copies.
+// The shared memory: pages come back and join, a full one is a status, and a commit shows what was written and leaves
+// the rest alone, whether it flips or copies.
 #include "server/arena.h"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,13 @@ class BuffersTest : public ::testing::Test {
         std::memset(expected.data() + r.begin + i * r.pitch, value, static_cast<std::size_t>(r.bytes));
       }
     EXPECT_NE(std::memcmp(buffer.address, expected.data(), expected.size()), 0);  // not yet
+    const int front = buffer.front;
+    std::int64_t written = 0;
+    for (const Buffers::Rows& r : rows) written += r.count * r.bytes;
     buffers.commit(buffer, rows);
+    if (written < buffer.bytes) {
+      EXPECT_EQ(buffer.front, front);  // a byte that another thread may store to stays the same byte
+    }
     EXPECT_EQ(std::memcmp(buffer.address, expected.data(), expected.size()), 0);
   }
 };
@@ -121,11 +127,21 @@ TEST_F(BuffersTest, BytesBesideWhatWasWrittenStay) {
   void* memory = buffers.allocate(kBytes).value();
   Buffers::Buffer& buffer = *buffers.find(memory, kBytes);
   std::memset(memory, 0x11, kBytes);
-  commit_and_compare(buffer, {{1000, 30 * kPage, 1, 0}}, 0x22);                      // flipped
-  commit_and_compare(buffer, {{3, 10, 1, 0}}, 0x33);                                 // copied: little
-  commit_and_compare(buffer, {{8, 900, 100, 1000}}, 0x44);                           // copied: rows of it
-  commit_and_compare(buffer, {{100, 600, 160, 1000}, {700, 390, 160, 1000}}, 0x55);  // flipped: interleaved rows
-  commit_and_compare(buffer, {{100000, 50000, 1, 0}, {0, 90000, 1, 0}}, 0x66);       // flipped: not in order
+  commit_and_compare(buffer, {{1000, 30 * kPage, 1, 0}}, 0x22);
+  commit_and_compare(buffer, {{3, 10, 1, 0}}, 0x33);
+  commit_and_compare(buffer, {{8, 900, 100, 1000}}, 0x44);
+  commit_and_compare(buffer, {{100, 600, 160, 1000}, {700, 390, 160, 1000}}, 0x55);  // interleaved rows
+  commit_and_compare(buffer, {{100000, 50000, 1, 0}, {0, 90000, 1, 0}}, 0x66);       // not in order
+  commit_and_compare(buffer, {{0, kBytes - 1, 1, 0}}, 0x77);                         // all but a byte
+}
+
+TEST_F(BuffersTest, OutputsThatCoverABufferTogetherFlipIt) {
+  void* memory = buffers.allocate(100 * 1000).value();
+  Buffers::Buffer& buffer = *buffers.find(memory, 1);
+  commit_and_compare(buffer, {{600, 400, 100, 1000}, {0, 600, 100, 1000}}, 0x22);
+  EXPECT_EQ(buffer.front, 1);
+  commit_and_compare(buffer, {{50000, 50000, 1, 0}, {0, 50000, 1, 0}}, 0x33);
+  EXPECT_EQ(buffer.front, 0);
 }
 
 TEST_F(BuffersTest, OnlyWhatLiesInABufferAsAWholeIsFound) {

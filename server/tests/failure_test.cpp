@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "patterns/journal.h"
+#include "server/arena.h"
+#include "server/machine.h"
 #include "server/tests/model.h"
 #include "server/tests/processes.h"
 #include "tokitai/tokitai.h"
@@ -122,6 +125,76 @@ TEST(Worker, OneThatMisbehavesIsReplacedOnceAndThenTold) {
     }
   }
   EXPECT_EQ(Held::after(before), before);
+}
+
+// One that takes a call, perhaps begins to update in place, and is lost without an end: it may still write.
+class Endless : public Supervisor {
+ public:
+  Endless(const Arena& arena, bool begins) : Supervisor(Hello{"", {}, arena.size()}), arena_(arena), begins_(begins) {}
+  ~Endless() override {
+    if (thread_.joinable()) thread_.join();
+  }
+  void abandon() override {}
+
+ protected:
+  Status connect() override {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return {Code::unavailable, "socketpair"};
+    channel_ = Channel(Descriptor(ends[0]));
+    thread_ = std::thread([this, worker = Channel(Descriptor(ends[1]))]() mutable {
+      const auto hello = worker.receive(kNoDeadline);
+      ASSERT_TRUE(worker.send(Kind::welcome, 1, encode(Welcome{{}, 1, "endless", true}), kNoDeadline).ok());
+      const auto call = worker.receive(kNoDeadline);
+      if (!call.ok() || !begins_) return;
+      Journal(arena_.at(decode_call(call->body, arena_.size())->journal)).begin();
+    });
+    return {};
+  }
+  bool running() const override { return channel_.open(); }
+  Channel& channel() override { return channel_; }
+  std::vector<int> descriptors() const override { return {}; }
+  Result<std::string> end(std::chrono::milliseconds) override {
+    channel_.close();
+    return Status(Code::unavailable, "it does not end");
+  }
+  std::string name() const override { return "one without an end"; }
+
+ private:
+  const Arena& arena_;
+  const bool begins_;
+  Channel channel_;
+  std::thread thread_;
+};
+
+// What a status says of the caller's tensors is what it sees of them, and "nothing was changed" is never said where
+// somebody may still update them.
+TEST(Worker, WhatMayBeHalfUpdatedIsToldSo) {
+  for (const bool begins : {false, true}) {
+    auto arena = Arena::make(16 << 20).value();
+    auto endless = std::make_unique<Endless>(*arena, begins);
+    auto machine = make_machine(std::move(arena), std::move(endless), 5s, "here").value();
+    std::vector<std::vector<float>> own(4, std::vector<float>(100, 1));
+    std::vector<float*> there;
+    for (int i = 0; i < 4; ++i) {
+      there.push_back(static_cast<float*>(machine->allocate(400).value()));
+      std::fill_n(there.back(), 100, 1.0f);
+    }
+    const auto step = [&](const auto& at) {
+      AdamwTensor tensor{vector(at(0), 100), vector(at(1), 100), vector(at(2), 100), vector(at(3), 100)};
+      Call call = bind(AdamwStep{.tensors = {&tensor, 1}});
+      Outcome outcome;
+      EXPECT_TRUE(check(call).ok());
+      return machine->run(call, outcome);
+    };
+    const Status first = step([&](std::size_t i) { return there[i]; });
+    EXPECT_EQ(first.code(), Code::unavailable);
+    EXPECT_EQ(first.message(), "adamw.step: it does not end; what the call updates may be half updated") << begins;
+    // The caller's own memory nobody else writes; nor is anything asked any more.
+    const Status second = step([&](std::size_t i) { return own[i].data(); });
+    EXPECT_EQ(second.message(), "adamw.step: it does not end; nothing was changed");
+    EXPECT_EQ(own, std::vector(4, std::vector<float>(100, 1)));
+    for (float* one : there) machine->release(one, 400);
+  }
 }
 
 TEST(Worker, OneThatSaysNothingMeetsItsDeadline) {

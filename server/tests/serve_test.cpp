@@ -178,8 +178,7 @@ TEST(Serve, ACallThatWaitsTooLongIsToldAndNothingChanges) {
   while (serving.state().running == 0) std::this_thread::sleep_for(5ms);
   const Status status = softmax(hurried, 1, right);
   EXPECT_EQ(status.code(), Code::unavailable);
-  EXPECT_NE(status.message().find("for its turn, which is its deadline; nothing was changed"), std::string::npos)
-      << status.message();
+  EXPECT_NE(status.message().find("for its turn, which is its deadline"), std::string::npos) << status.message();
   EXPECT_TRUE(right);
   EXPECT_EQ(serving.state().calls_late, 1);
   ASSERT_EQ(::kill(workers[0], SIGCONT), 0);
