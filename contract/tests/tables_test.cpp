@@ -220,7 +220,7 @@ TEST(Workspace, BoundsTheScratchOfACall) {
       "layernorm.backward rows=1,33,1025,21001 cols=1,17,129 single=no,yes",
       "softmax.forward rows=1,500 cols=1,2049,20001 type=f16,f32",
       "softmax.backward rows=1,500 cols=1,2049",
-      "cross_entropy.forward_backward rows=1,33,5000 cols=1,301 master=no,yes",
+      "cross_entropy.forward_backward rows=1,33,5000 cols=1,301 reduction=sum master=no,yes",
       "embedding.forward queries=300 dim=33 vocab=50",
       "embedding.backward queries=1,5000 dim=1,33 vocab=1,700 type=f16,bf16 spread=uniform,equal",
       "gemm.forward m=1,97,200 n=1,33,1030 k=1,257",
