@@ -62,7 +62,8 @@ Status run_once(const Call& call, Device& device) {
 // The whole call on the device, once; the first piece of its outputs must be what the cpu device makes of it.
 Result<std::int64_t> check_piece(const DeviceOperands& operands, Device& device, const Cost& cost) {
   const Contract& contract = *operands.call().contract;
-  auto expected = operands.piece(piece_of(operands.batch(), cost), device);
+  const std::int64_t batch = operands.batch();
+  auto expected = operands.piece(can_be_cut(operands.call()) ? piece_of(batch, cost) : batch, device);
   if (!expected.ok()) return expected.status();
   if (Status s = run_once(operands.call(), device); !s.ok()) return s;
   if (Status s = device.wait(); !s.ok()) return s;

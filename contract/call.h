@@ -50,7 +50,7 @@ struct Call {
 
   const View& operand(int index) const { return operands[static_cast<std::size_t>(index)]; }
   const Option& option(int index) const { return options[static_cast<std::size_t>(index)]; }
-  // Whether a flag of that name exists and is on.
+  // Whether a flag of that name exists and is on, or a choice of that name and is not the first of its values.
   bool option_set(std::string_view name) const;
 };
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "contract/contract.h"
+#include "contract/parse.h"
 
 namespace tokitai {
 namespace {
@@ -87,14 +88,12 @@ class Checker {
       const OptionSpec& spec = contract_.options[i];
       Option& option = call_.options[i];
       if (!option.set) {
-        if (spec.required) return fail(fmt::format("{} is missing; it must be {}", spec.name, spec.range));
+        if (spec.required) return fail(fmt::format("{} is missing; it must be {}", spec.name, range_of(spec)));
         option = spec.fallback;
       }
-      if (option.set && spec.allowed != nullptr && !spec.allowed(option)) {
-        const std::string value =
-            spec.kind == OptionKind::f32 ? fmt::format("{}", option.f) : fmt::format("{}", option.i);
-        return fail(fmt::format("{} = {}; it must be {}", spec.name, value, spec.range));
-      }
+      const bool unnamed = spec.kind == OptionKind::choice && (option.i < 0 || option.i >= std::ssize(spec.choices));
+      if (option.set && (unnamed || (spec.allowed != nullptr && !spec.allowed(option))))
+        return fail(fmt::format("{} = {}; it must be {}", spec.name, text_of(spec, option), range_of(spec)));
     }
     return {};
   }

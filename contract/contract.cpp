@@ -118,6 +118,11 @@ bool reads(const Call& call, const OperandSpec& spec) {
   return spec.role != Role::out || (!spec.read_when.empty() && call.option_set(spec.read_when));
 }
 
+bool can_be_cut(const Call& call) {
+  const Contract& contract = *call.contract;
+  return !contract.batch.empty() && (contract.whole_when.empty() || !call.option_set(contract.whole_when));
+}
+
 std::int64_t dimension(const Call& call, std::string_view symbol) {
   for (const Symbol& s : call.symbols)
     if (s.name == symbol) return s.value;

@@ -32,16 +32,17 @@ struct OperandSpec {
   bool single_by_default = false;   // storage_or_f32: f32 where the caller does not say
 };
 
-enum class OptionKind : std::uint8_t { f32, integer, flag };
+enum class OptionKind : std::uint8_t { f32, integer, flag, choice };
 
 struct OptionSpec {
   std::string_view name;
   OptionKind kind;
-  Option fallback;  // used where the caller gives none; not `set` where the option is then off
-  std::string_view range;
+  Option fallback;         // used where the caller gives none; not `set` where the option is then off
+  std::string_view range;  // in words; of a choice its names say it (range_of)
   bool (*allowed)(const Option&);
   std::string_view text;
   bool required = false;
+  std::vector<std::string_view> choices = {};  // names of a choice's values; the value is the place in this list
 };
 
 struct Limit {
@@ -87,6 +88,7 @@ struct Contract {
   std::vector<std::string_view> conditions = {};  // what is required beyond what the tables say, a sentence each
   // The dimension that a call can be cut along without changing a bit of the outputs that have it; "": none.
   std::string_view batch = {};
+  std::string_view whole_when = {};  // an option with which a call cannot be cut: what is written depends on all of it
   // The call takes a list of operand sets, worked on together. Each set has a shape of its own, any without gaps: the
   // one symbol stands for its elements, and the machines see them as a vector.
   bool list = false;
@@ -125,6 +127,9 @@ Cost cost_of(const Call& call);
 // Checks every operand and option against the contract, binds the shape symbols and derives the scalars.
 // Nothing is read through the operands' pointers and nothing is written.
 Status check(Call& call);
+
+// Whether pieces of it along `batch` give the same bits.
+bool can_be_cut(const Call& call);
 
 // The value of a shape symbol after `check`, or 0; a list has none.
 std::int64_t dimension(const Call& call, std::string_view symbol);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "contract/parse.h"
+
 namespace tokitai {
 namespace {
 
@@ -31,6 +33,7 @@ std::string_view name_of(OptionKind kind) {
     case OptionKind::f32: return "f32";
     case OptionKind::integer: return "integer";
     case OptionKind::flag: return "flag";
+    case OptionKind::choice: return "choice";
   }
   return "?";
 }
@@ -53,12 +56,15 @@ Json operand_json(const OperandSpec& spec) {
 
 Json fallback_json(const OptionSpec& spec) {
   if (!spec.fallback.set) return nullptr;
+  if (spec.kind == OptionKind::choice) return text_of(spec, spec.fallback);
   if (spec.kind != OptionKind::f32) return spec.fallback.i;
   return Json::parse(fmt::format("{}", spec.fallback.f));  // 0.001, not 0.0010000000474974513
 }
 Json option_json(const OptionSpec& spec) {
-  return {{"name", spec.name},   {"kind", name_of(spec.kind)}, {"default", fallback_json(spec)},
-          {"range", spec.range}, {"text", spec.text},          {"required", spec.required}};
+  Json option = {{"name", spec.name},       {"kind", name_of(spec.kind)}, {"default", fallback_json(spec)},
+                 {"range", range_of(spec)}, {"text", spec.text},          {"required", spec.required}};
+  if (!spec.choices.empty()) option["choices"] = spec.choices;
+  return option;
 }
 
 Json promise_json(const Promise& promise) {
@@ -92,7 +98,7 @@ std::vector<std::string> requirements(const Contract& contract) {
   all.push_back(overlap);
   for (const Limit& limit : contract.limits) all.push_back(fmt::format("{} <= {}", limit.symbol, limit.most));
   for (const OptionSpec& spec : contract.options)
-    all.push_back(fmt::format("{}: {}{}", spec.name, spec.required ? "required, " : "", spec.range));
+    all.push_back(fmt::format("{}: {}{}", spec.name, spec.required ? "required, " : "", range_of(spec)));
   for (const std::string_view condition : contract.conditions) all.emplace_back(condition);
   return all;
 }
@@ -104,6 +110,8 @@ nlohmann::ordered_json to_json(const Contract& contract) {
   for (const Promise& promise : contract.ensures) promises.push_back(promise_json(promise));
   for (const Limit& limit : contract.limits) limits[std::string(limit.symbol)] = limit.most;
   const CostFormulas cost = cost_formulas(contract);
+  Json determinism = {{"text", contract.determinism}, {"cut_along", contract.batch}};
+  if (!contract.whole_when.empty()) determinism["whole_when"] = contract.whole_when;
   return {{"name", contract.name},
           {"summary", contract.summary},
           {"list", contract.list},
@@ -112,7 +120,7 @@ nlohmann::ordered_json to_json(const Contract& contract) {
           {"formula", contract.formula},
           {"requires", requirements(contract)},
           {"ensures", promises},
-          {"determinism", {{"text", contract.determinism}, {"cut_along", contract.batch}}},
+          {"determinism", determinism},
           {"edges", contract.edges},
           {"cost", {{"bytes_read", cost.bytes_read}, {"bytes_written", cost.bytes_written}, {"flops", cost.flops}}},
           {"workspace_bytes", contract.workspace_formula},

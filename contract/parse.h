@@ -1,5 +1,7 @@
-// Numbers and options from text, for the command, the problem files and text requests.
+// Numbers and options from text, for the command, the problem files and text requests, and back: a decimal number is
+// rounded once to binary32.
 #pragma once
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -13,5 +15,11 @@ std::errc parse_f32(std::string_view text, float& value);
 
 // The value of the option `name`, or a sentence that names it, the text and what it should be.
 Status parse_option(const Contract& contract, std::string_view name, std::string_view text, Option& option);
+
+// A value that is set, as the text that stands for it.
+std::string text_of(const OptionSpec& spec, const Option& option);
+
+// The values it may have, in words.
+std::string range_of(const OptionSpec& spec);
 
 }  // namespace tokitai

@@ -29,7 +29,8 @@ struct Roles {
   std::vector<Pair> shared;      // a forward's operand that the backward reads
 };
 
-// cross_entropy makes its gradient itself: grad is that of each row's loss, times scale, with respect to the logits.
+// cross_entropy makes its gradient itself, with respect to the logits and times scale: of each row's loss, or of
+// mean_loss.
 bool makes_its_own_gradient(const Contract& contract) {
   return contract.operand_index("loss") >= 0 && contract.operand_index("grad") >= 0;
 }
@@ -66,6 +67,14 @@ Result<GradientResult> own_gradient_of(const Problem& problem, int directions, c
   Call call = instance->call();
   if (Status s = check(call); !s.ok()) return s;
   const float scale = call.option(contract.option_index("scale")).f;
+  const bool mean = call.option_set("reduction");
+  const std::size_t of = mean ? operand("mean_loss") : loss;
+  if (!call.operands[of].present())
+    return Status::invalid(
+        fmt::format("{}: it has no mean_loss to hold the gradient against; master=yes gives it", problem.text()));
+  // Rows are independent of each other: each counts with a weight of its own, the direction's first numbers. In the
+  // mean they have the same.
+  const auto weight = [&](const Direction& direction, std::size_t r) { return mean ? 1.0f : direction.along[0][r]; };
   const auto exact = analysis::run(backward.kernels.exact, call);
   const auto bound = analysis::run(backward.kernels.bound, call);
   const auto kernels = analysis::kernels(contract);
@@ -78,26 +87,25 @@ Result<GradientResult> own_gradient_of(const Problem& problem, int directions, c
     const Direction& direction = drawn.emplace_back(call.operands, std::vector<std::size_t>{logits}, k);
     const auto tangent = analysis::run(kernels->dual, call, direction.inputs);
     Sides& sides = all.emplace_back();
-    // Rows are independent of each other: each counts with a weight of its own, the direction's first numbers.
-    for (std::size_t r = 0; r < tangent[0][loss].size(); ++r)
-      sides.derivative =
-          sides.derivative + Interval(direction.along[0][r]) * Interval(scale) * tangent[0][loss][r].slope;
+    for (std::size_t r = 0; r < tangent[0][of].size(); ++r)
+      sides.derivative = sides.derivative + Interval(weight(direction, r)) * Interval(scale) * tangent[0][of][r].slope;
   }
   if (Status s = backward.device(call); !s.ok()) return s;
   const View& stored = instance->sets()[0][grad];
   for (int k = 0; k < directions; ++k) {
     const auto n = static_cast<std::size_t>(stored.cols());
-    const std::vector<float>& v = drawn[static_cast<std::size_t>(k)].along[0];
+    const Direction& direction = drawn[static_cast<std::size_t>(k)];
+    const std::vector<float>& v = direction.along[0];
     Sides& sides = all[static_cast<std::size_t>(k)];
     for (std::size_t r = 0; r * n < v.size(); ++r) {
       Sides row;
       for (std::size_t e = r * n; e < (r + 1) * n; ++e)
         row.add(v[e], exact[0][grad][e], bound[0][grad][e], stored, e, 0);
-      const Interval weight(v[r]);
-      sides.formula = sides.formula + weight * row.formula;
-      sides.device = sides.device + weight * row.device;
-      sides.bound = analysis::add_up(sides.bound, analysis::mul_up(std::fabs(v[r]), row.bound));
-      sides.size += std::fabs(v[r]) * row.size;
+      const float w = weight(direction, r);
+      sides.formula = sides.formula + Interval(w) * row.formula;
+      sides.device = sides.device + Interval(w) * row.device;
+      sides.bound = analysis::add_up(sides.bound, analysis::mul_up(std::fabs(w), row.bound));
+      sides.size += std::fabs(w) * row.size;
     }
     judge(sides, fmt::format("{}, direction {}", problem.text(), k), result);
   }

@@ -9,6 +9,7 @@
 #include <map>
 #include <new>
 
+#include "contract/parse.h"
 #include "contract/roles.h"
 #include "evidence/compare.h"
 #include "evidence/digest.h"
@@ -75,9 +76,7 @@ void describe(const Call& call, const Device& device, Report& report) {
   report.non_claims.assign(contract.non_claims.begin(), contract.non_claims.end());
   for (std::size_t i = 0; i < contract.options.size(); ++i)
     if (const Option& option = call.options[i]; option.set)
-      report.options.emplace_back(contract.options[i].name, contract.options[i].kind == OptionKind::f32
-                                                                ? fmt::format("{}", option.f)
-                                                                : fmt::format("{}", option.i));
+      report.options.emplace_back(contract.options[i].name, text_of(contract.options[i], option));
 }
 
 void compare(const Contract& contract, const Copies& expected, const Copies& found, Report& report) {

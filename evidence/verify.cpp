@@ -59,10 +59,7 @@ std::vector<Call> calls_of(const Variant& variant, const Call& call, std::int64_
   return pieces;
 }
 
-// skip_nonfinite looks at the whole list: a piece may well be finite.
-bool applies(const Variant& variant, const Call& call) {
-  return !variant.cut || !(call.contract->batch.empty() || call.option_set("skip_nonfinite"));
-}
+bool applies(const Variant& variant, const Call& call) { return !variant.cut || can_be_cut(call); }
 
 Status run_variant(Variant& variant, const Instance& instance) {
   const HostileMode mode(variant.hostile_mode);

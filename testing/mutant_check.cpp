@@ -82,6 +82,17 @@ bool refusals_fail() {
   return false;
 }
 
+// What the contract itself refuses.
+bool conditions_fail() {
+  constexpr std::string_view kLine = "cross_entropy.forward_backward rows=3 cols=5 master=yes";  // a mean, or a sum?
+  if (!built(kLine)) return false;
+  for (Device& device : devices()) {
+    Call call = testing::Instance::make(testing::parse_problems(kLine).value()[0]).value().call();
+    if (device.run(call).code() != Code::invalid) return true;
+  }
+  return false;
+}
+
 // 1 + 2^-11 + 2^-24 is above the middle between two f16 values; rounded to f32 first it would be the middle.
 bool exact_sums_fail() {
   constexpr std::string_view kLine = "embedding.backward queries=3 dim=85 vocab=1 type=f16";
@@ -163,6 +174,7 @@ int check_everything() {
     if (fails()) caught += (caught.empty() ? "" : ", ") + std::string(name);
   };
   look("refusals", refusals_fail);
+  look("conditions", conditions_fail);
   look("exact sums", exact_sums_fail);
   look("lone NaNs", lone_nans_fail);
   look("bounds", bounds_fail);

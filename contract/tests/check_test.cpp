@@ -157,6 +157,27 @@ TEST_F(ArgumentCheck, RefusesShapesThatDisagree) {
   expect_call_refused(call, {"dweight has shape [4, 3]", "option vocab is 5"});
 }
 
+TEST_F(ArgumentCheck, RefusesAMeanLossBesideAGradientOfNobodySaidWhat) {
+  auto c = cross_entropy();
+  c.mean_loss = vector(at<float>(6), 1);
+  expect_refused(c, {"mean_loss", "gradient of their sum", "reduction=mean", "reduction=sum"});
+  for (const Reduction said : {Reduction::sum, Reduction::mean}) {
+    c.reduction = said;
+    expect_accepted(c);
+  }
+  c = cross_entropy();
+  c.count = vector(at<std::int64_t>(6), 1);
+  expect_accepted(c);
+}
+
+TEST_F(ArgumentCheck, RefusesAChoiceThatHasNoName) {
+  for (const std::int64_t value : {std::int64_t{-1}, std::int64_t{2}, std::numeric_limits<std::int64_t>::min()}) {
+    auto c = cross_entropy();
+    c.reduction = static_cast<Reduction>(value);
+    expect_refused(c, {"reduction = " + std::to_string(value), "must be sum or mean"});
+  }
+}
+
 TEST_F(ArgumentCheck, RefusesNegativeAndZeroSizes) {
   auto a = layernorm();
   a.x = matrix(at<f16>(0), -1, 5);

@@ -53,6 +53,16 @@ TEST(ContractJson, RequiresWhatTheTablesAndTheConditionsSay) {
   EXPECT_TRUE(has("each label is in [0, cols)"));
 }
 
+TEST(ContractJson, NamesTheValuesOfAChoiceAndWhatKeepsACallWhole) {
+  const auto json = to_json(*find_contract("cross_entropy.forward_backward"));
+  const auto& reduction = json["options"].back();
+  EXPECT_EQ(reduction["kind"], "choice");
+  EXPECT_EQ(reduction["choices"], nlohmann::ordered_json({"sum", "mean"}));
+  EXPECT_EQ(reduction["range"], "sum or mean");
+  EXPECT_TRUE(reduction["default"].is_null());
+  EXPECT_EQ(json["determinism"]["whole_when"], "reduction");
+}
+
 class Formula : public ::testing::Test {
  protected:
   Result<std::int64_t> value(std::string_view formula) {

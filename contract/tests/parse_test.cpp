@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -86,6 +87,29 @@ TEST(ParseOption, ReadsFlags) {
   EXPECT_EQ(integer(adamw(), "skip_nonfinite", "true"), 1);
   EXPECT_EQ(integer(adamw(), "skip_nonfinite", "false"), 0);
   for (std::string_view text : {"", "yes", "True", "1.0"}) expect_refused(adamw(), "skip_nonfinite", text, "0 or 1");
+}
+
+TEST(ParseOption, ReadsAChoiceByItsNameAndNothingElse) {
+  const Contract& cross_entropy = *find_contract("cross_entropy.forward_backward");
+  EXPECT_EQ(integer(cross_entropy, "reduction", "sum"), 0);
+  EXPECT_EQ(integer(cross_entropy, "reduction", "mean"), 1);
+  for (std::string_view text : {"", "0", "1", "Mean", "mea", "means", "sum or mean"})
+    expect_refused(cross_entropy, "reduction", text, "must be sum or mean");
+}
+
+TEST(ParseOption, IsReadBackFromTheTextOfItsValue) {
+  for (const Contract* contract : contracts())
+    for (const OptionSpec& spec : contract->options) {
+      const auto count = static_cast<std::int64_t>(std::max<std::size_t>(spec.choices.size(), 2));
+      for (std::int64_t i = 0; i < count; ++i) {
+        const Option value =
+            spec.kind == OptionKind::f32 ? option_f32(0.1f + static_cast<float>(i)) : option_integer(i);
+        Option found;
+        ASSERT_TRUE(parse_option(*contract, spec.name, text_of(spec, value), found).ok()) << spec.name;
+        EXPECT_EQ(found.i, value.i) << spec.name;
+        EXPECT_EQ(found.f, value.f) << spec.name;
+      }
+    }
 }
 
 TEST(ParseOption, RefusesAnOptionTheOperatorLacks) {

@@ -7,6 +7,7 @@
 #include "contract/build.h"
 #include "contract/contract.h"
 #include "contract/formula.h"
+#include "contract/parse.h"
 #include "operators/adamw/definition.h"
 #include "operators/cross_entropy/definition.h"
 #include "operators/embedding/definition.h"
@@ -40,7 +41,7 @@ TEST(Contracts, HaveCompleteTexts) {
     for (const OperandSpec& operand : c->operands)
       EXPECT_TRUE(!operand.name.empty() && !operand.text.empty()) << operand.name;
     for (const OptionSpec& option : c->options)
-      EXPECT_TRUE(!option.name.empty() && !option.text.empty() && !option.range.empty()) << option.name;
+      EXPECT_TRUE(!option.name.empty() && !option.text.empty() && !range_of(option).empty()) << option.name;
     EXPECT_NE(c->workspace, nullptr);
     EXPECT_FALSE(c->workspace_formula.empty());
   }
@@ -58,11 +59,16 @@ TEST(Contracts, NameEachOperandOptionAndSymbolOnce) {
         if (!symbol.empty() && symbol != "1") symbols.insert(symbol);
       takes_indices |= operand.type == TypeRule::index;
     }
-    for (const OptionSpec& option : c->options) EXPECT_TRUE(options.insert(option.name).second) << option.name;
+    for (const OptionSpec& option : c->options) {
+      EXPECT_TRUE(options.insert(option.name).second) << option.name;
+      EXPECT_EQ(option.kind == OptionKind::choice, option.choices.size() > 1) << option.name;
+      EXPECT_EQ(std::set(option.choices.begin(), option.choices.end()).size(), option.choices.size()) << option.name;
+    }
     EXPECT_LE(c->operands.size(), std::size_t{kMaxOperands});
     EXPECT_LE(c->options.size(), std::size_t{kMaxOptions});
     EXPECT_LE(symbols.size(), std::size_t{kMaxSymbols});
     EXPECT_TRUE(symbols.contains(c->batch)) << c->batch;
+    EXPECT_TRUE(c->whole_when.empty() || options.contains(c->whole_when)) << c->whole_when;
     for (const Limit& limit : c->limits) EXPECT_TRUE(symbols.contains(limit.symbol)) << limit.symbol;
     for (const OperandSpec& operand : c->operands) {
       EXPECT_TRUE(operand.may_alias.empty() || names.contains(operand.may_alias)) << operand.may_alias;
@@ -233,7 +239,7 @@ TEST(Workspace, BoundsTheScratchOfACall) {
       "layernorm.backward rows=1,33,1025,21001 cols=1,17,129 single=no,yes",
       "softmax.forward rows=1,500 cols=1,2049,20001 type=f16,f32",
       "softmax.backward rows=1,500 cols=1,2049",
-      "cross_entropy.forward_backward rows=1,33,5000 cols=1,301 master=no,yes",
+      "cross_entropy.forward_backward rows=1,33,5000 cols=1,301 reduction=sum master=no,yes",
       "embedding.forward queries=300 dim=33 vocab=50",
       "embedding.backward queries=1,5000 dim=1,33 vocab=1,700 type=f16,bf16 spread=uniform,equal",
       "gemm.forward m=1,97,200 n=1,33,1030 k=1,257",

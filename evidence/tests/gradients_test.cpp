@@ -202,6 +202,13 @@ TEST(Gradients, ASignAMissingTermAndAWrongAxisOfADeviceAreCaught) {
     }
 }
 
+TEST(Gradients, TheGradientOfTheSumIsNotThatOfTheMean) {
+  const Planted sum = planted<WrongCrossEntropy>(
+      "cross_entropy.forward_backward rows=5 cols=40 type=f16 label_smoothing=0.125 z_loss=0.5 reduction=mean "
+      "master=yes");
+  EXPECT_EQ(checked(sum, storing(sum.none), sum.none).failed, 3);
+}
+
 TEST(Gradients, AForwardOperatorIsRefused) {
   Device device = open("cpu").value();
   for (const char* line : {"softmax.forward rows=2 cols=3", "adamw.step n=3 t=1"}) {

@@ -20,6 +20,7 @@ template <class N, class D> struct RowMachine : D::Names {
   Data<N> data;
   std::int64_t height, n;
   std::int64_t row = 0;
+  std::int64_t rows_counted = 0;
   Elements<N> buffer{};    // loaded rows and column parameters
   Elements<N> partials{};  // column sums: one row of partial results per 32 rows
 
@@ -27,6 +28,7 @@ template <class N, class D> struct RowMachine : D::Names {
 
   N cols() const { return static_cast<float>(n); }
   std::int64_t width() const { return n; }
+  std::int64_t counted() const { return rows_counted; }
   template <int I> N value(Scalar<I>) const { return N::given(call.scalars[I]); }
   template <int I> std::int64_t value(IntegerOption<I>) const { return call.option(I).i; }
   template <int I> bool has(IntegerOption<I>) const { return call.option(I).set; }
@@ -106,11 +108,6 @@ template <class N, class D> struct RowMachine : D::Names {
     std::vector<N> scratch(static_cast<std::size_t>((height + kChain - 1) / kChain));
     return column_total(data.made[O::index].data(), height, scratch.data());
   }
-  template <class F> std::int64_t count_rows(F counted) {
-    std::int64_t count = 0;
-    for (row = 0; row < height; ++row) count += counted(*this) ? 1 : 0;
-    return count;
-  }
   template <class O> void put_once(O, N v) {
     if (data.view(O::index).present()) data.write(O::index, 0, 0, std::move(v));
   }
@@ -120,6 +117,8 @@ template <class N, class D> struct RowMachine : D::Names {
 template <class N, class D> void run_row(const Call& call, const Sets<N>& given, Sets<N>& made) {
   made.assign(1, {});
   RowMachine<N, D> m(call, Data<N>(call.operands, given, made, 0));
+  if constexpr (requires { D::counts(m); })
+    for (m.row = 0; m.row < m.height; ++m.row) m.rows_counted += D::counts(m) ? 1 : 0;
   for (m.row = 0; m.row < m.height; ++m.row) D::row(m);
   m.write_column_sums();
   if constexpr (requires { D::finish(m); }) D::finish(m);

@@ -52,7 +52,7 @@ template <class D, Type S> struct RowMachine : D::Names {
   using Element = typename Memory<S>::Element;
 
   const Call& call;
-  std::int64_t n, row = 0, unit_end = 0;
+  std::int64_t n, row = 0, unit_end = 0, rows_counted = 0;
   float* free_buffer;  // the next row buffer not taken yet
   std::array<float*, kMaxOperands> buffer{};
   std::array<bool, kMaxOperands> columns_loaded{};
@@ -74,6 +74,7 @@ template <class D, Type S> struct RowMachine : D::Names {
 
   float cols() const { return static_cast<float>(n); }
   std::int64_t width() const { return n; }
+  std::int64_t counted() const { return rows_counted; }
   template <int I> float value(Scalar<I>) const { return call.scalars[I]; }
   template <int I> std::int64_t value(IntegerOption<I>) const { return call.option(I).i; }
   template <int I> bool has(IntegerOption<I>) const { return call.option(I).set; }
@@ -274,11 +275,6 @@ template <class D, Type S> struct RowMachine : D::Names {
   // After every row.
   template <int I> float total(Single<I>) {
     return column_total(static_cast<const float*>(call.operand(I).data), call.operand(0).rows(), free_buffer);
-  }
-  template <class F> std::int64_t count_rows(F counted) {
-    std::int64_t count = 0;
-    for (row = 0; row < call.operand(0).rows(); ++row) count += counted(*this) ? 1 : 0;
-    return count;
   }
   template <int I> void put_once(Single<I>, float v) const {
     if (call.operand(I).present()) *static_cast<float*>(call.operand(I).data) = canonical(v);

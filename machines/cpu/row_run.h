@@ -20,15 +20,20 @@ template <Type S> void write_sums(const View& out, const float* sums, std::int64
     write.template operator()<Type::f32>();
 }
 
-template <class D, Type S> Answer check_rows(const Call& call, Pool& pool) {
+// Asks every row before anything is written, and counts those that the definition counts.
+template <class D, Type S> Answer check_rows(const Call& call, Pool& pool, std::atomic<std::int64_t>& counted) {
   if constexpr (requires(const RowMachine<D, S>& m) { D::valid(m); }) {
     constexpr std::int64_t kNone = INT64_MAX;
     const std::int64_t rows = call.operand(0).rows();
     std::atomic<std::int64_t> bad{kNone};
     pool.run((rows + kUnitElements - 1) / kUnitElements, [&](std::int64_t unit, int) {
       RowMachine<D, S> m(call, nullptr);
-      for (m.row = unit * kUnitElements; m.row < std::min(rows, (unit + 1) * kUnitElements); ++m.row)
+      std::int64_t mine = 0;
+      for (m.row = unit * kUnitElements; m.row < std::min(rows, (unit + 1) * kUnitElements); ++m.row) {
         if (!D::valid(m)) return offer_smallest(bad, m.row);
+        if constexpr (requires { D::counts(m); }) mine += D::counts(m) ? 1 : 0;
+      }
+      counted += mine;
     });
     if (bad != kNone) return {Answer::refused, bad};
   }
@@ -86,7 +91,8 @@ void run_unit_with_sums(RowMachine<D, S>& m, const ColumnSums& sums, float* chai
 template <class D, Type S> Answer run_row(const Call& call, Pool& pool) {
   using Machine = RowMachine<D, S>;
   const std::int64_t rows = call.operand(0).rows(), n = call.operand(0).cols();
-  if (Answer answer = check_rows<D, S>(call, pool); answer.kind != Answer::good) return answer;
+  std::atomic<std::int64_t> counted{0};
+  if (Answer answer = check_rows<D, S>(call, pool, counted); answer.kind != Answer::good) return answer;
 
   ColumnSums sums(call);
   const std::int64_t rows_per_unit =
@@ -106,7 +112,8 @@ template <class D, Type S> Answer run_row(const Call& call, Pool& pool) {
   for (int worker = 0; worker < pool.threads(); ++worker) {
     auto* scratch = static_cast<std::byte*>(pool.scratch(worker).reserve(bytes));
     if (scratch == nullptr) return {Answer::out_of_memory};
-    new (scratch) Machine(call, scratch + kRowMachineBytes + sums.count * sums.stride * 4);
+    auto* m = new (scratch) Machine(call, scratch + kRowMachineBytes + sums.count * sums.stride * 4);
+    m->rows_counted = counted;
   }
   const auto machine = [&](int worker) { return static_cast<Machine*>(pool.scratch(worker).data()); };
 

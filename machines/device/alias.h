@@ -121,6 +121,7 @@ template <class T> TK_FN T load_constant(GlobalSpot<const T> from, int i) {
 
 TK_FN void atomic_min(GlobalSpot<u64> p, u64 v) { atomicMin(reinterpret_cast<unsigned long long*>(p), v); }
 TK_FN u32 atomic_add(GlobalSpot<u32> p, u32 v) { return atomicAdd(p, v); }
+TK_FN void atomic_count(GlobalSpot<u64> p, u64 v) { atomicAdd(reinterpret_cast<unsigned long long*>(p), v); }
 TK_FN u32 load_fresh(GlobalSpot<u32> p) {
   u32 v;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
@@ -250,6 +251,9 @@ TK_FN void atomic_min(GlobalSpot<u64> p, u64 v) {
 }
 TK_FN u32 atomic_add(GlobalSpot<u32> p, u32 v) {
   return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+TK_FN void atomic_count(GlobalSpot<u64> p, u64 v) {
+  __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 TK_FN u32 load_fresh(GlobalSpot<u32> p) { return __hip_atomic_load(p, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT); }
 TK_FN void wait_a_little() { __builtin_amdgcn_s_sleep(1); }

@@ -30,6 +30,7 @@ struct Arguments {
   Address<void*, Workspace> workspace;
   Address<std::uint64_t*> flag;     // the smallest position that a check refused; all ones: none
   Address<std::uint32_t*> counter;  // zero before the call: grid barriers and the count of finished blocks
+  Address<std::uint64_t*> counted;  // zero before the call: the rows that a check counts
 };
 
 inline constexpr std::uint64_t kUnflagged = ~std::uint64_t{0};

@@ -140,11 +140,13 @@ Result<Program> plan_row(const Call& call, const Machinery& machinery) {
     check.teams = 8;
     Launch launch;
     launch.kernel = kernel_name(contract, "_check");
-    launch.plan = "one thread per row asks whether it is valid";
+    // Rows are counted where something depends on all of them: an output of the whole call, or the rows' own.
+    const bool counting = p.finishes || !can_be_cut(call);
+    launch.plan = fmt::format("one thread per row asks whether it is valid{}", counting ? ", and counts" : "");
     launch.block = check.threads;
     launch.integer_atomics = true;
-    launch.source =
-        source_of(call, machinery, "row_kernels.h", text_of(check), launch, "row_check_kernel<Definition, plan>", 1);
+    launch.source = source_of(call, machinery, "row_kernels.h", text_of(check), launch,
+                              fmt::format("row_check_kernel<Definition, plan, {}>", counting), 1);
     launch.work = std::min<std::int64_t>(ceil_div(f.rows, check.threads), 4 * machinery.multiprocessors);
     program.launches.push_back(std::move(launch));
   }

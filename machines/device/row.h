@@ -31,6 +31,21 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
     return static_cast<i64>(holds ? held[one<O::index>()] : fetch_one<O::index>(row));
   }
 
+  // --- The rows that a check has counted: adding integers gives the same in any order.
+  i64 rows_counted = 0;
+  TK_FN i64 counted() const { return rows_counted; }
+  TK_FN void learn_count() {
+    if constexpr (requires { D::counts(*this); }) {
+      static_assert(P.checked, "rows are counted where they are checked");
+      rows_counted = static_cast<i64>(u64(*global_one<u64>(arguments.counted)));
+    }
+  }
+  TK_FN void tell_count(u32 mine) const {
+    TK_UNROLL
+    for (int mask = 1; mask < 32; mask *= 2) mine += shuffle_xor(mine, mask);
+    if (thread_index() % 32 == 0 && mine != 0) atomic_count(global_one<u64>(arguments.counted), mine);
+  }
+
   // --- One value per row: the next row's are read while this one is worked on.
   static constexpr int kOnes = count_set(P.ahead) > 0 ? count_set(P.ahead) : 1;
   u64 held[kOnes], next[kOnes];
@@ -459,19 +474,6 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
     }
     return rows == 1 ? 0.0f + from[TK_AS_PROVED(0, given_row(i64{0}, rows))]
                      : float(from[TK_AS_PROVED(0, given_row(i64{0}, rows))]);
-  }
-  template <class F> TK_FN i64 count_rows(F counted) {
-    u32 mine = 0;
-    for (row = TK_AS_PROVED(thread_index(), row_of_thread(thread_index())); row < rows; row += P.threads)
-      mine += counted(*this) ? 1u : 0u;
-    TK_UNROLL
-    for (int mask = 1; mask < 32; mask *= 2) mine += shuffle_xor(mine, mask);
-    const Shared<u32, Counted> groups = words();
-    if (thread_index() % 32 == 0) groups[TK_AS_PROVED(thread_index() / 32, group_of_thread(thread_index()))] = mine;
-    barrier();
-    i64 count = 0;
-    for (Counter g = 0; g < P.threads / 32; ++g) count += groups[g];
-    return count;
   }
   template <class O> TK_FN void put_once(O, float v) const {
     if constexpr (kind<O> != Kind::absent)

@@ -11,6 +11,7 @@ template <class D, RowPlan P> TK_FN void row_kernel(const Arguments& arguments) 
   }
   RowMachine<D, P> m(arguments);
   m.clear_missing();
+  m.learn_count();
   if constexpr (P.cluster > 1) m.open_mailboxes();  // and every block has begun before its memory is written to
   const Place<Row, i64> worker = TK_AS_PROVED(block_index() / P.cluster, worker_of(block_index(), P.cluster));
   const Place<Step<Row>, i64> workers = TK_AS_PROVED(grid_size() / P.cluster, workers_of(grid_size(), P.cluster));
@@ -28,11 +29,14 @@ template <class D, RowPlan P> TK_FN void row_kernel(const Arguments& arguments) 
   }
   if constexpr (P.cluster > 1) cluster_barrier();  // no block ends while others may send to it
   if constexpr (P.finishes)
-    if (m.last_block()) D::finish(m);
+    if (m.last_block()) {
+      m.learn_count();  // again, so that no register holds it all the while
+      D::finish(m);
+    }
 }
 
-// Asks every row before anything is written; the smallest refused one is kept.
-template <class D, RowPlan P> TK_FN void row_check_kernel(const Arguments& arguments) {
+// Asks every row before anything is written; the smallest refused one is kept, and where it counts, how many rows do.
+template <class D, RowPlan P, bool counting> TK_FN void row_check_kernel(const Arguments& arguments) {
   let_next_begin();
   RowMachine<D, P> m(arguments);
   const auto first = [&] {
@@ -42,8 +46,13 @@ template <class D, RowPlan P> TK_FN void row_check_kernel(const Arguments& argum
   const auto step = [&] {
     return TK_AS_PROVED(static_cast<i64>(grid_size()) * P.threads, asked_step(grid_size(), P.threads));
   };
-  for (m.row = first(); m.row < m.rows; m.row += step())
+  constexpr bool kCounts = counting && requires { D::counts(m); };
+  u32 mine = 0;
+  for (m.row = first(); m.row < m.rows; m.row += step()) {
+    if constexpr (kCounts) mine += D::counts(m) ? 1u : 0u;
     if (!D::valid(m)) refuse(arguments, static_cast<u64>(m.row));
+  }
+  if constexpr (kCounts) m.tell_count(mine);
 }
 
 // The upper levels of the column rule: a block owns 32 columns of one sum, its groups take the chains in turn.

@@ -75,6 +75,7 @@ Result<Control::Slot> Control::take() {
     if (Status s = renew(); !s.ok()) return s;
   std::byte* block = ring_.data() + next_ * kSlotBytes;
   return Slot{next_++, reinterpret_cast<std::uint64_t*>(block),
+              reinterpret_cast<std::uint64_t*>(block + kCountedOffset),
               reinterpret_cast<std::uint32_t*>(block + kCounterOffset)};
 }
 

@@ -21,7 +21,8 @@ class Control {
 
   struct Slot {
     int index = -1;
-    std::uint64_t* flag = nullptr;     // on the device
+    std::uint64_t* flag = nullptr;  // on the device
+    std::uint64_t* counted = nullptr;
     std::uint32_t* counter = nullptr;  // 48 of them
   };
   // A fresh one, in stream order.
@@ -46,7 +47,8 @@ class Control {
   Status collect();  // waits; what remembered calls left becomes failed_
 
   static constexpr int kSlots = 1024;
-  static constexpr std::int64_t kSlotBytes = 256, kCounterOffset = 64, kBytes = kSlots * kSlotBytes;
+  static constexpr std::int64_t kSlotBytes = 256, kCountedOffset = 32, kCounterOffset = 64,
+                                kBytes = kSlots * kSlotBytes;
 
   Context& context_;
   OwnedBlock ring_, fresh_;

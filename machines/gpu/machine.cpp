@@ -253,6 +253,7 @@ Status GpuMachine::run(const Call& call, Outcome* outcome) {
     slot = taken.value();
     arguments.flag = slot.flag;
     arguments.counter = slot.counter;
+    arguments.counted = slot.counted;
   }
   for (const Prepared::Step& step : p.steps)
     if (Status s = context_->launch(*step.function, step.grid, &arguments, sizeof(arguments), context_->stream());

@@ -222,6 +222,10 @@ void atomic_min(Allocation* range, std::uintptr_t at, std::uint64_t v) {
   auto* p = static_cast<std::uint64_t*>(global<Sort::atomic>(range, at, 8, 8));
   if (p != nullptr) *p = std::min(*p, v);
 }
+void atomic_count(Allocation* range, std::uintptr_t at, std::uint64_t v) {
+  auto* p = static_cast<std::uint64_t*>(global<Sort::atomic>(range, at, 8, 8));
+  if (p != nullptr) *p += v;
+}
 std::uint32_t load_fresh(Allocation* range, std::uintptr_t at) {
   State& s = *state;
   s.rest();  // others may be what it waits for

@@ -111,6 +111,9 @@ TK_FN void atomic_min(const GlobalSpot<u64>& p, u64 v) {
 TK_FN u32 atomic_add(const GlobalSpot<u32>& p, u32 v) {
   return lockstep::atomic_add(checked(p).range(), checked(p).address(), v);
 }
+TK_FN void atomic_count(const GlobalSpot<u64>& p, u64 v) {
+  lockstep::atomic_count(checked(p).range(), checked(p).address(), v);
+}
 TK_FN u32 load_fresh(const GlobalSpot<u32>& p) {
   return lockstep::load_fresh(checked(p).range(), checked(p).address());
 }

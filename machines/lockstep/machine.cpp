@@ -128,11 +128,13 @@ Status LockstepMachine::run_once(const Call& call, const device::Program& progra
                                  std::int64_t& accesses) {
   std::vector<std::uint64_t> workspace(static_cast<std::size_t>(program.workspace_bytes / 8 + 2));
   std::uint32_t counter[2] = {0, 0};
+  std::uint64_t counted = 0;
   flag = device::kUnflagged;
   device::Arguments arguments = program.arguments;
   arguments.workspace = workspace.data();
   arguments.flag = &flag;
   arguments.counter = counter;
+  arguments.counted = &counted;
   arguments.tensors = program.tensors.data();
   Memory memory;
   operands.add_to(memory);
@@ -141,6 +143,7 @@ Status LockstepMachine::run_once(const Call& call, const device::Program& progra
   memory.add({workspace.data(), 1, program.workspace_bytes, program.workspace_bytes, false, true, "workspace"});
   memory.add({&flag, 1, 8, 8, true, true, "flag"});
   memory.add({counter, 1, 4, 4, true, true, "counter"});
+  memory.add({&counted, 1, 8, 8, true, true, "counted"});
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const device::Launch& launch = program.launches[i];
     const Kernel kernel = kernels[i];

@@ -39,6 +39,7 @@ enum class Exchange { shuffle, shuffle_xor, shuffle_up };
   X(void, mailbox_await, (std::int64_t at, std::uint32_t parity), (at, parity))                                       \
   X(std::uint32_t, atomic_add, (Allocation * range, std::uintptr_t at, std::uint32_t v), (range, at, v))              \
   X(void, atomic_min, (Allocation * range, std::uintptr_t at, std::uint64_t v), (range, at, v))                       \
+  X(void, atomic_count, (Allocation * range, std::uintptr_t at, std::uint64_t v), (range, at, v))                     \
   X(std::uint32_t, load_fresh, (Allocation * range, std::uintptr_t at), (range, at))                                  \
   X(void, copy_async, (std::int64_t to, Allocation* range, std::uintptr_t from, int bytes), (to, range, from, bytes)) \
   X(void, copy_commit, (), ())                                                                                        \

@@ -21,6 +21,7 @@ template <class D> struct RowMachine : D::Names {
   const Call& call;
   std::int64_t height, n;
   std::int64_t row = 0;
+  std::int64_t rows_counted = 0;
   std::array<std::vector<float>, kMaxOperands> buffer{};    // loaded rows and column parameters
   std::array<std::vector<float>, kMaxOperands> partials{};  // column sums: one row of partials per 32 rows
 
@@ -28,6 +29,7 @@ template <class D> struct RowMachine : D::Names {
 
   float cols() const { return static_cast<float>(n); }
   std::int64_t width() const { return n; }
+  std::int64_t counted() const { return rows_counted; }  // the rows that the definition counts
   template <int I> float value(Scalar<I>) const { return call.scalars[I]; }
   template <int I> std::int64_t value(IntegerOption<I>) const { return call.option(I).i; }
   template <int I> bool has(IntegerOption<I>) const { return call.option(I).set; }
@@ -113,11 +115,6 @@ template <class D> struct RowMachine : D::Names {
     std::vector<float> scratch((height + kChain - 1) / kChain);
     return column_total(static_cast<const float*>(v.data), height, scratch.data());
   }
-  template <class F> std::int64_t count_rows(F counted) {
-    std::int64_t count = 0;
-    for (row = 0; row < height; ++row) count += counted(*this) ? 1 : 0;
-    return count;
-  }
   template <class O> void put_once(O, float v) const {
     if (call.operand(O::index).present()) write(call.operand(O::index), 0, 0, v);
   }
@@ -131,6 +128,8 @@ template <class D> Answer run_row(const Call& call) {
   if constexpr (requires { D::valid(m); })
     for (m.row = 0; m.row < m.height; ++m.row)
       if (!D::valid(m)) return {Answer::refused, m.row};
+  if constexpr (requires { D::counts(m); })
+    for (m.row = 0; m.row < m.height; ++m.row) m.rows_counted += D::counts(m) ? 1 : 0;
   for (m.row = 0; m.row < m.height; ++m.row) D::row(m);
   m.write_column_sums();
   if constexpr (requires { D::finish(m); }) D::finish(m);

@@ -255,6 +255,23 @@ TEST(Labels, OutOfRangeNameTheFirstRowAndWriteNothing) {
     }
 }
 
+TEST(Labels, BelowZeroAreToldHowToBeIgnored) {
+  const auto logits = halves(6);
+  for (Device& device : all_devices())
+    for (const std::int32_t value : {-100, -1, 3}) {
+      const std::int32_t labels[] = {0, value};
+      float loss[2];
+      f16 grad[6];
+      const Status status = cross_entropy_forward_backward(device, {.logits = matrix(logits.data(), 2, 3),
+                                                                    .labels = vector(labels, 2),
+                                                                    .loss = vector(loss, 2),
+                                                                    .grad = matrix(grad, 2, 3)});
+      EXPECT_EQ(status.code(), Code::invalid);
+      EXPECT_EQ(mentions(status, "set ignore_index=" + std::to_string(value) + " to leave such rows out"), value < 0)
+          << status.message();
+    }
+}
+
 TEST(Indices, OutOfRangeNameTheFirstPositionAndWriteNothing) {
   constexpr std::int64_t kQueries = 50000, kVocab = 4;
   const auto weight = halves(kVocab), dy = halves(kQueries);

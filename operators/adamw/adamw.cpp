@@ -76,6 +76,7 @@ std::span<const Contract> contracts() {
                    {"skip_nonfinite", OptionKind::flag, option_integer(0), "0 or 1", option::flag,
                     "change nothing if any gradient is not finite"}},
        .batch = "n",
+       .whole_when = "skip_nonfinite",  // a piece may well be finite
        .list = true,
        .prepare = prepare,
        .workspace = [](const Call&, int) { return std::int64_t{0}; },

@@ -16,6 +16,13 @@ Status prepare(Call& call) {
   call.scalars[2] = z;
   call.scalars[3] = 2 * z;
   call.scalars[4] = call.option(3).f;
+  const Option& reduction = call.option(4);
+  if (call.operand(4).present() && !reduction.set)
+    return Status::invalid(
+        fmt::format("{}: mean_loss is the mean of the losses, and grad would be the gradient of their sum: say "
+                    "reduction=mean, or reduction=sum if that is what you want",
+                    call.contract->name));
+  call.scalars[5] = reduction.i == static_cast<std::int64_t>(Reduction::mean) ? 1.0f : 0.0f;
   return {};
 }
 
@@ -23,7 +30,11 @@ std::string refusal(const Call& call, std::int64_t row) {
   const View& labels = call.operand(1);
   const std::int64_t value = labels.type == Type::i32 ? static_cast<const std::int32_t*>(labels.data)[row]
                                                       : static_cast<const std::int64_t*>(labels.data)[row];
-  const std::string ignored = call.option(0).set ? fmt::format(", or equal ignore_index {}", call.option(0).i) : "";
+  std::string ignored;
+  if (call.option(0).set)
+    ignored = fmt::format(", or equal ignore_index {}", call.option(0).i);
+  else if (value < 0)
+    ignored = fmt::format("; set ignore_index={} to leave such rows out", value);
   return fmt::format("{}: labels[{}] = {}; it must be in [0, {}){}", call.contract->name, row, value,
                      call.operand(0).cols(), ignored);
 }
@@ -40,13 +51,15 @@ std::span<const Contract> contracts() {
            "top = rowmax(x); e = exp(x-top); s = rowsum(e); q = 1/s; ls = log(s); nll = ls + (top - x[label]); "
            "lse = ls + top; loss = nll; if a != 0: loss = fma(a, ls - rowsum(x-top)/n, b*nll); if z != 0: loss = "
            "fma(z*lse, lse, loss); w = z != 0 ? fma(2*z, lse, 1) : 1; t = a/n, at the label (a/n)+b; grad = "
-           "RN(scale * fma(e*q, w, -t)); mean_loss = colsum(loss)/count",
+           "RN(g * fma(e*q, w, -t)), g = scale, with reduction=mean scale/f32(count); mean_loss = "
+           "colsum(loss)/f32(count)",
        .ensures = {kFormulaPromise, kBoundPromise},
        .determinism = "the same bits on every device, for any thread count; loss and grad of a row depend on that row "
-                      "alone, mean_loss and count on the batch and on nothing else",
+                      "alone, with reduction=mean grad on count too; mean_loss and count on the batch and nothing else",
        .edges = {"ignore_index is asked before the range of a label.",
-                 "An ignored row has loss +0 and gradient +0 whatever its logits.",
-                 "A NaN or +infinity among the logits gives NaN.", "mean_loss of no rows is NaN."},
+                 "An ignored row has loss +0 and gradient +0 whatever its logits; all rows may be ignored.",
+                 "A NaN or +infinity among the logits gives NaN.", "mean_loss of no rows is NaN.",
+                 "f32(count) is rounded to nearest: count is exact up to 2^24."},
        .non_claims = {"mean_loss depends on the batch, as its definition says.", kBoundOfData},
        .operands = {{"logits", in, storage, {"rows", "cols"}, "unnormalised log-probabilities"},
                     {"labels", in, index, {"rows"}, "the right class of each row"},
@@ -60,10 +73,20 @@ std::span<const Contract> contracts() {
                     "weight spread evenly over all classes"},
                    {"z_loss", OptionKind::f32, option_f32(0), "finite and >= 0", option::finite_nonnegative,
                     "weight of the squared log-partition"},
-                   {"scale", OptionKind::f32, option_f32(1), "finite", option::finite, "factor on the gradient"}},
+                   {"scale", OptionKind::f32, option_f32(1), "finite", option::finite, "factor on the gradient"},
+                   {"reduction",
+                    OptionKind::choice,
+                    option_unset(),
+                    "",
+                    nullptr,
+                    "of which loss grad is the gradient, of the rows' sum or of their mean; unset: sum",
+                    false,
+                    {"sum", "mean"}}},
        .limits = {kColsLimit},
-       .conditions = {"each label is in [0, cols) or equals ignore_index; else the first that is not is named"},
+       .conditions = {"each label is in [0, cols) or equals ignore_index; else the first that is not is named",
+                      "where mean_loss is given, reduction is"},
        .batch = "rows",
+       .whole_when = "reduction",
        .prepare = prepare,
        .refusal = refusal,
        .workspace =
@@ -83,7 +106,8 @@ Call bind(const CrossEntropyForwardBackward& a) {
   return make_call("cross_entropy.forward_backward",
                    {unconst(a.logits), unconst(a.labels), a.loss, a.grad, a.mean_loss, a.count},
                    {a.ignore_index ? option_integer(*a.ignore_index) : option_unset(), option_f32(a.label_smoothing),
-                    option_f32(a.z_loss), option_f32(a.scale)});
+                    option_f32(a.z_loss), option_f32(a.scale),
+                    a.reduction ? option_integer(static_cast<std::int64_t>(*a.reduction)) : option_unset()});
 }
 Status cross_entropy_forward_backward(Device& device, const CrossEntropyForwardBackward& arguments) {
   Call call = bind(arguments);

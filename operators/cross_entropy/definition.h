@@ -1,7 +1,7 @@
 // Cross-entropy of logits against labels: loss and gradient from one read of the logits (the row pattern).
 //   loss = log(sum(exp(x - top))) + (top - x[label])      grad = softmax(x) - onehot(label)
-// with label smoothing, z-loss and a scale on the gradient. (log(s) + top) - x[label] would lose the loss of
-// confident rows entirely: at top = 1000 a loss of 6.1e-6 becomes 0.
+// with label smoothing, z-loss and a scale on the gradient, which reduction=mean divides by the rows that count.
+// (log(s) + top) - x[label] would lose the loss of confident rows entirely: at top = 1000 a loss of 6.1e-6 becomes 0.
 #pragma once
 #include "numerics/elementary.h"
 #include "patterns/names.h"
@@ -25,22 +25,24 @@ struct ForwardBackward {
     static constexpr Scalar<2> z{};  // z_loss
     static constexpr Scalar<3> z2{};
     static constexpr Scalar<4> scale{};
+    static constexpr Scalar<5> mean{};  // 1: reduction=mean, else 0
   };
 
-  template <class M> static TK_FN bool counted(const M& m, std::int64_t label) {
-    return !(m.has(m.ignore_index) && label == m.value(m.ignore_index));
+  // Every row is asked both before anything is written.
+  template <class M> static TK_FN bool counts(const M& m) {
+    return !(m.has(m.ignore_index) && m.integer(m.labels) == m.value(m.ignore_index));
   }
-  // Every row is asked before anything is written.
   template <class M> static TK_FN bool valid(const M& m) {
     auto label = m.integer(m.labels);
-    return !counted(m, label) || (label >= 0 && label < m.width());
+    return !counts(m) || (label >= 0 && label < m.width());
   }
   template <class M> static TK_FN void row(M& m) {
     auto x = m.read(m.logits);
     auto label = m.integer(m.labels);
-    auto live = counted(m, label);
+    auto live = counts(m);
     auto n = m.cols();
     auto a = m.value(m.a), b = m.value(m.b), z = m.value(m.z), scale = m.value(m.scale);
+    if (m.value(m.mean) != 0.0f) scale = scale / static_cast<float>(m.counted());
 
     auto top = m.max([&](auto i) { return x[i]; });
     auto at_label = m.pick(x, label);
@@ -67,9 +69,8 @@ struct ForwardBackward {
   }
   // Once, after every row: the mean over the rows that count.
   template <class M> static TK_FN void finish(M& m) {
-    auto count = m.count_rows([&](auto& row) { return counted(row, row.integer(row.labels)); });
-    m.put_once(m.mean_loss, m.total(m.loss) / static_cast<float>(count));
-    m.put_once(m.count, count);
+    m.put_once(m.mean_loss, m.total(m.loss) / static_cast<float>(m.counted()));
+    m.put_once(m.count, m.counted());
   }
 };
 

@@ -77,7 +77,7 @@ constexpr const char* kLines[] = {
     "layernorm.backward rows=70 cols=300 type=f16 pad=5",
     "softmax.forward rows=1,64 cols=16,1000 type=f32",
     "softmax.backward rows=64 cols=1000 type=f16",
-    "cross_entropy.forward_backward rows=40 cols=3000 in_place=no,yes master=yes pad=0,7",
+    "cross_entropy.forward_backward rows=40 cols=3000 in_place=no,yes reduction=sum master=yes pad=0,7",
     "embedding.forward vocab=50 queries=300 dim=129",
     "embedding.backward vocab=50 queries=300 dim=129 single=yes accumulate=0,1",
     "gemm.forward m=17 n=65 k=33",

@@ -132,8 +132,11 @@ def cross_entropy_forward_backward(storage, operands, options):
     target = np.full_like(x, a / n)
     target[at_label] = a / n + b
     probability = enclose(np.multiply, e, column(enclose(np.divide, ONE, s)))
-    grad = enclose(np.multiply, scalar(options, "scale", "1"),
-                   enclose(fma, probability, w, -target))
+    scale = scalar(options, "scale", "1")
+    if options.get("reduction") == "mean":
+        with np.errstate(divide="ignore"):  # no row counts: no row takes it
+            scale = scale / np.float32(np.count_nonzero(~ignored))
+    grad = enclose(np.multiply, scale, enclose(fma, probability, w, -target))
 
     def keep(rows, values):
         return np.where(rows, np.float32(0), values)

@@ -212,6 +212,7 @@ class Options(RefusalTest):
         ("cross_entropy.forward_backward", "z_loss"): (*UNUSABLE, "-1"),
         ("cross_entropy.forward_backward", "scale"): UNUSABLE,
         ("cross_entropy.forward_backward", "ignore_index"): NO_INTEGER,
+        ("cross_entropy.forward_backward", "reduction"): ("average", "Mean", "1", "2"),
         ("embedding.forward", "padding_index"): NO_INTEGER,
         ("embedding.backward", "vocab"): ("0", "-1", *NO_INTEGER, str(2**62), str(2**60 + 1),
                                           str(10**15)),
@@ -232,6 +233,12 @@ class Options(RefusalTest):
                                ("softmax.forward", "eps"), ("adamw.step", "EPS")):
             with self.subTest(operator, option=name):
                 self.check_refused(operator, [word(name)], options={name: "1"})
+
+    def test_a_mean_loss_beside_a_gradient_of_nobody_said_what(self):
+        self.check_refused("cross_entropy.forward_backward",
+                           [word("mean_loss"), "reduction=mean", "reduction=sum"],
+                           outputs=[("grad", self.folder / "out0.npy"),
+                                    ("mean_loss", self.folder / "out1.npy")])
 
     def test_a_dweight_without_its_number_of_rows(self):
         self.check_refused("embedding.backward", [word("vocab")], options={"vocab": None})

@@ -142,7 +142,9 @@ class Softmax(RowProblems):
 class CrossEntropy(RowProblems):
     OPTIONS = ({}, {"ignore_index": "-100"}, {"label_smoothing": "0.1"}, {"z_loss": "1e-4"},
                {"scale": "0.0078125"},
-               {"ignore_index": "1", "label_smoothing": "0.3", "z_loss": "0.01", "scale": "-3"})
+               {"ignore_index": "1", "label_smoothing": "0.3", "z_loss": "0.01", "scale": "-3"},
+               {"reduction": "sum", "ignore_index": "-100"}, {"reduction": "mean"},
+               {"reduction": "mean", "ignore_index": "1", "label_smoothing": "0.3", "scale": "-3"})
 
     def labels(self, rows, classes, options, rng, dtype):
         labels = rng.integers(0, classes, rows).astype(dtype)
@@ -173,7 +175,7 @@ class CrossEntropy(RowProblems):
 
     def test_mean_loss_and_count(self):
         for rows in (1, 33, 1100):
-            for options in ({}, {"ignore_index": "-100"}):
+            for options in ({"reduction": "sum"}, {"reduction": "mean", "ignore_index": "-100"}):
                 rng = families.generator(f"mean {rows}")
                 operands = {"logits": families.normal(F16, (rows, 6), rng),
                             "labels": self.labels(rows, 6, options, rng, "<i4")}
@@ -181,7 +183,15 @@ class CrossEntropy(RowProblems):
 
     def test_mean_of_no_rows_is_nan(self):
         operands = {"logits": np.ones((3, 4), np.float16), "labels": np.full(3, -100, "<i8")}
-        self.check_mean(operands, {"ignore_index": "-100"})
+        self.check_mean(operands, {"ignore_index": "-100", "reduction": "sum"})
+        self.check_mean(operands, {"ignore_index": "-100", "reduction": "mean"})
+
+    def test_gradient_of_the_mean_of_no_rows_is_zero(self):
+        operands = {"logits": np.full((3, 4), np.nan, np.float16),
+                    "labels": np.full(3, -100, "<i8")}
+        got = self.check_operator("cross_entropy.forward_backward", F16, operands,
+                                  {"ignore_index": "-100", "reduction": "mean"})
+        self.assertFalse(got["grad"][0].view(np.uint16).any())
 
     def check_mean(self, operands, options):
         counts = {"loss": 1, "grad": 1, "mean_loss": 1, "count": 1}

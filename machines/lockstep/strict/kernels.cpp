@@ -27,21 +27,21 @@ template void each_kernel<adamw::Step, kPlan3>(const Arguments&);
 constexpr RowPlan kPlan4{.kinds = 0x1351, .staged = 0x1, .ahead = 0x2, .zeros = 0xfed, .cols = 0, .wide = 8, .chunks = 1, .threads = 256, .teams = 8, .cluster = 1, .stages = 2, .access = 4, .guard = Guard::elements, .on_chip = true, .blind = false, .held = false, .column_sums = false, .checked = true, .finishes = false};
 template void row_kernel<cross_entropy::ForwardBackward, kPlan4>(const Arguments&);
 constexpr RowPlan kPlan5{.kinds = 0x532352, .staged = 0x1, .ahead = 0x2, .zeros = 0xfe0, .cols = 0, .wide = 4, .chunks = 8, .threads = 256, .teams = 8, .cluster = 4, .stages = 2, .access = 2, .guard = Guard::elements, .on_chip = true, .blind = false, .held = false, .column_sums = false, .checked = true, .finishes = true};
-template void row_check_kernel<cross_entropy::ForwardBackward, kPlan5>(const Arguments&);
+template void row_check_kernel<cross_entropy::ForwardBackward, kPlan5, true>(const Arguments&);
 constexpr RowPlan kPlan6{.kinds = 0x1351, .staged = 0x1, .ahead = 0x2, .zeros = 0xfed, .cols = 262144, .wide = 8, .chunks = 8, .threads = 256, .teams = 1, .cluster = 1, .stages = 1, .access = 16, .guard = Guard::vectors, .on_chip = false, .blind = false, .held = false, .column_sums = false, .checked = true, .finishes = false};
 template void row_kernel<cross_entropy::ForwardBackward, kPlan6>(const Arguments&);
 constexpr RowPlan kPlan7{.kinds = 0x1351, .staged = 0x1, .ahead = 0x2, .zeros = 0xfed, .cols = 32768, .wide = 4, .chunks = 8, .threads = 512, .teams = 1, .cluster = 2, .stages = 2, .access = 8, .guard = Guard::none, .on_chip = true, .blind = false, .held = false, .column_sums = false, .checked = true, .finishes = false};
 template void row_kernel<cross_entropy::ForwardBackward, kPlan7>(const Arguments&);
 constexpr RowPlan kPlan8{.kinds = 0x1351, .staged = 0x1, .ahead = 0x2, .zeros = 0xfed, .cols = 40000, .wide = 8, .chunks = 8, .threads = 256, .teams = 8, .cluster = 2, .stages = 2, .access = 16, .guard = Guard::vectors, .on_chip = true, .blind = true, .held = false, .column_sums = false, .checked = true, .finishes = false};
-template void row_check_kernel<cross_entropy::ForwardBackward, kPlan8>(const Arguments&);
+template void row_check_kernel<cross_entropy::ForwardBackward, kPlan8, false>(const Arguments&);
 constexpr RowPlan kPlan9{.kinds = 0x1351, .staged = 0x1, .ahead = 0x2, .zeros = 0xfed, .cols = 32768, .wide = 8, .chunks = 8, .threads = 256, .teams = 8, .cluster = 1, .stages = 2, .access = 16, .guard = Guard::none, .on_chip = true, .blind = false, .held = false, .column_sums = false, .checked = true, .finishes = false};
-template void row_check_kernel<cross_entropy::ForwardBackward, kPlan9>(const Arguments&);
+template void row_check_kernel<cross_entropy::ForwardBackward, kPlan9, true>(const Arguments&);
 constexpr RowPlan kPlan10{.kinds = 0x533343, .staged = 0x1, .ahead = 0x2, .zeros = 0xfed, .cols = 0, .wide = 8, .chunks = 1, .threads = 256, .teams = 8, .cluster = 1, .stages = 2, .access = 16, .guard = Guard::elements, .on_chip = true, .blind = false, .held = false, .column_sums = false, .checked = true, .finishes = true};
 template void row_kernel<cross_entropy::ForwardBackward, kPlan10>(const Arguments&);
 constexpr RowPlan kPlan11{.kinds = 0x1351, .staged = 0x1, .ahead = 0x2, .zeros = 0xfed, .cols = 40000, .wide = 8, .chunks = 8, .threads = 320, .teams = 1, .cluster = 2, .stages = 2, .access = 16, .guard = Guard::vectors, .on_chip = true, .blind = true, .held = false, .column_sums = false, .checked = true, .finishes = false};
 template void row_kernel<cross_entropy::ForwardBackward, kPlan11>(const Arguments&);
 constexpr RowPlan kPlan12{.kinds = 0x1351, .staged = 0x1, .ahead = 0x2, .zeros = 0xfed, .cols = 32768, .wide = 8, .chunks = 8, .threads = 256, .teams = 8, .cluster = 1, .stages = 1, .access = 16, .guard = Guard::vectors, .on_chip = false, .blind = false, .held = false, .column_sums = false, .checked = true, .finishes = false};
-template void row_check_kernel<cross_entropy::ForwardBackward, kPlan12>(const Arguments&);
+template void row_check_kernel<cross_entropy::ForwardBackward, kPlan12, false>(const Arguments&);
 constexpr RowPlan kPlan13{.kinds = 0x22233222, .staged = 0x3, .ahead = 0x18, .zeros = 0xfff, .cols = 512, .wide = 4, .chunks = 2, .threads = 64, .teams = 1, .cluster = 1, .stages = 2, .access = 8, .guard = Guard::none, .on_chip = true, .blind = false, .held = false, .column_sums = true, .checked = false, .finishes = false};
 template void row_kernel<layernorm::Backward, kPlan13>(const Arguments&);
 constexpr RowPlan kPlan14{.kinds = 0x22233222, .staged = 0x3, .ahead = 0x18, .zeros = 0xfff, .cols = 0, .wide = 8, .chunks = 8, .threads = 32, .teams = 1, .cluster = 1, .stages = 1, .access = 2, .guard = Guard::elements, .on_chip = false, .blind = false, .held = false, .column_sums = true, .checked = false, .finishes = false};
@@ -124,6 +124,8 @@ constexpr TilePlan kPlan52{.kinds = 0x333, .rows = 64, .cols = 64, .inner = 16, 
 template void tile_kernel<gemm::GradB, kPlan52>(const Arguments&);
 constexpr TilePlan kPlan53{.kinds = 0x111, .rows = 256, .cols = 128, .inner = 16, .thread_rows = 16, .thread_cols = 8, .access = {16, 16, 16}};
 template void tile_kernel<gemm::GradB, kPlan53>(const Arguments&);
+constexpr RowPlan kPlan54{.kinds = 0x1351, .staged = 0x1, .ahead = 0x2, .zeros = 0xfcd, .cols = 0, .wide = 8, .chunks = 1, .threads = 256, .teams = 8, .cluster = 1, .stages = 2, .access = 4, .guard = Guard::elements, .on_chip = true, .blind = false, .held = false, .column_sums = false, .checked = true, .finishes = false};
+template void row_kernel<cross_entropy::ForwardBackward, kPlan54>(const Arguments&);
 // clang-format on
 
 }  // namespace tokitai::device
