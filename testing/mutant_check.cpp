@@ -45,8 +45,11 @@ bool verify_fails() {
   constexpr std::int64_t kSmall = 20000;
   // Several units of work for the crew, and column sums in nested chains.
   constexpr std::string_view kLarger[] = {
-      "adamw.step n=70000+3+70001 t=1 type=f16", "layernorm.backward rows=4101 cols=3 single=yes type=f16",
-      "softmax.forward rows=70 cols=700 type=f16", "embedding.backward queries=3000 dim=40 vocab=2 type=f16,bf16",
+      "adamw.step n=70000+3+70001 t=1 type=f16",
+      "layernorm.backward rows=4101 cols=3 single=yes type=f16",
+      "softmax.forward rows=70 cols=700 type=f16",
+      "cross_entropy.forward_backward rows=40000 cols=2 ignore_index=1 reduction=mean type=f32",
+      "embedding.backward queries=3000 dim=40 vocab=2 type=f16,bf16",
       "gemm.forward m=210 n=40 k=30 type=f16"};
   auto problems = testing::problems(testing::Use::verify);
   if (!problems.ok()) return true;
@@ -87,7 +90,8 @@ bool conditions_fail() {
   constexpr std::string_view kLine = "cross_entropy.forward_backward rows=3 cols=5 master=yes";  // a mean, or a sum?
   if (!built(kLine)) return false;
   for (Device& device : devices()) {
-    Call call = testing::Instance::make(testing::parse_problems(kLine).value()[0]).value().call();
+    const auto instance = testing::Instance::make(testing::parse_problems(kLine).value()[0]).value();
+    Call call = instance.call();
     if (device.run(call).code() != Code::invalid) return true;
   }
   return false;

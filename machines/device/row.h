@@ -449,7 +449,6 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
     if (thread_index() == 0) answer[0] = atomic_add(global_one<u32>(arguments.counter), 1);
     barrier();
     const bool last = answer[0] + 1 == static_cast<u32>(grid_size());
-    barrier();
     fence();
     return last;
   }
