@@ -1,4 +1,5 @@
-// tokitai verify: compares a device with the reference machine, bit for bit, and prints one table.
+// tokitai verify: compares a device with the reference machine, a GPU with the cpu device, bit for bit, and prints one
+// table.
 #include <fmt/format.h>
 
 #include <memory>
@@ -81,7 +82,7 @@ Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
   return chosen;
 }
 
-// A GPU is compared with the cpu device, itself verified, on problems that the reference would take hours for.
+// A GPU is always compared with the cpu device, itself verified: the reference would take hours for its problems.
 std::string_view against(const Arguments& a) { return on_gpu(a) ? "cpu" : "reference"; }
 
 Result<std::vector<evidence::Variant>> chosen_variants(const Arguments& a) {
@@ -199,7 +200,8 @@ Status run(Arguments a, int& exit_code) {
 
 void add_verify(CLI::App& app, int& exit_code) {
   auto a = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("verify", "compare a device with the reference machine, bit for bit");
+  CLI::App* command = app.add_subcommand(
+      "verify", "compare a device with the reference machine (a GPU with the cpu device), bit for bit");
   command->add_option("--device", a->device, "the device to verify, or all: the processor and every GPU here")
       ->capture_default_str();
   a->problems.add_to(*command);

@@ -26,10 +26,14 @@ tokitai_test(elementary_test full SOURCES numerics/tests/elementary_test.cpp LIB
   OPTIONS ${survey_flags})
 tokitai_test(philox_test full SOURCES numerics/tests/philox_test.cpp)
 
-tokitai_test(contract_test fast SOURCES contract/tests/check_test.cpp contract/tests/check_cost_test.cpp contract/tests/json_test.cpp contract/tests/parse_test.cpp
-   contract/tests/tables_test.cpp)
+tokitai_test(contract_test fast SOURCES contract/tests/check_test.cpp contract/tests/check_cost_test.cpp
+  contract/tests/json_test.cpp contract/tests/parse_test.cpp
+  contract/tests/promises_test.cpp contract/tests/requirements_test.cpp contract/tests/tables_test.cpp)
+target_compile_definitions(contract_test PRIVATE TK_SOURCES="${PROJECT_SOURCE_DIR}")
 tokitai_test(machine_test fast SOURCES machines/tests/bounds_test.cpp machines/tests/cpu_test.cpp
-  machines/tests/journal_test.cpp machines/tests/pool_test.cpp)
+  machines/tests/journal_test.cpp machines/tests/pool_test.cpp machines/tests/refusals_test.cpp
+  machines/tests/refusals_lockstep_test.cpp)
+add_dependencies(machine_test tokitai_worker)
 tokitai_test(lists_test fast SOURCES machines/tests/lists_test.cpp)
 tokitai_test(evidence_test fast SOURCES evidence/tests/compare_test.cpp evidence/tests/verify_test.cpp
   evidence/tests/audit_test.cpp evidence/tests/bounded_json_test.cpp evidence/tests/call_report_test.cpp evidence/tests/key_test.cpp
@@ -38,8 +42,13 @@ tokitai_test(analysis_test fast SOURCES machines/analysis/tests/number_test.cpp 
 tokitai_test(true_error_test fast SOURCES evidence/tests/true_error_test.cpp LIBRARIES tokitai_analysis)
 tokitai_test(accuracy_test full SOURCES evidence/tests/accuracy_test.cpp LIBRARIES tokitai_accuracy)
 tokitai_test(error_bound_test fast SOURCES evidence/tests/error_bound_test.cpp LIBRARIES tokitai_accuracy)
+# What tools/mutants.py runs where a bound or a refusal was broken.
+add_executable(promises_mutant_check EXCLUDE_FROM_ALL evidence/tests/error_bound_test.cpp machines/tests/refusals_test.cpp)
+target_link_libraries(promises_mutant_check PRIVATE tokitai_accuracy tokitai_evidence tokitai_flags fmt::fmt GTest::gtest_main)
+add_dependencies(promises_mutant_check tokitai_worker)
 tokitai_test(gradients_test fast SOURCES evidence/tests/gradients_test.cpp LIBRARIES tokitai_accuracy)
 tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp operators/tests/mathematics_test.cpp)
+tokitai_test(edges_test fast SOURCES operators/tests/edges_test.cpp operators/tests/embedding_edges_test.cpp)
 
 tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compiler/tests/audit_ptx_test.cpp
   compiler/tests/audit_test.cpp compiler/tests/cache_test.cpp compiler/tests/compile_test.cpp)

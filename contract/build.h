@@ -45,18 +45,20 @@ inline constexpr Promise kBoundPromise{
 inline constexpr Promise kRowSumBound{
     Guarantee::bounded,
     "a row sum of n values is within R u / (1 - R u) of the sum of their magnitudes, u = 2^-24, R = ceil(min(n, 2048) "
-    "/ 256) - 1 + ceil(log2(min(n, 256))) + ceil(n / 2048) - 1 (docs/error_bounds.md)"};
+    "/ 256) - 1 + ceil(log2(min(n, 256))) + ceil(n / 2048) - 1; of n fused products R is one more, and n 2^-149 is "
+    "added (docs/error_bounds.md)"};
 inline constexpr Promise kColumnSumBound{
     Guarantee::bounded,
     "a column sum of n rows is within R u / (1 - R u) of the sum of their magnitudes, u = 2^-24, R = the sum of min(c, "
-    "32) - 1 over the levels of c = n, ceil(n / 32), ... values (docs/error_bounds.md)"};
+    "32) - 1 over the levels of c = n, ceil(n / 32), ... values; of n fused products R is one more, and n 2^-149 is "
+    "added (docs/error_bounds.md)"};
 inline constexpr Promise kChainBound{
     Guarantee::bounded,
-    "before it is rounded to its type, an output of K products is within K u / (1 - K u) of the sum of the products' "
-    "magnitudes, u = 2^-24, and K 2^-149 (docs/error_bounds.md)"};
+    "before it is rounded to its type, an output of K products is within min(K u, 1) of the sum of the products' "
+    "magnitudes, u = 2^-24, and K 2^-150, for any K (docs/error_bounds.md)"};
 inline constexpr std::string_view kBoundOfData =
-    "The error bound belongs to the data at hand: where terms cancel it is large beside the result, and no formula "
-    "over all data is given relative to the result.";
+    "The error bound belongs to the data at hand: where terms cancel it is large beside the result, and infinite where "
+    "a divisor may have cancelled to zero; no formula over all data is given relative to the result.";
 
 inline constexpr Limit kColsLimit{"cols", std::int64_t{1} << 24};  // so that n is exact in binary32
 

@@ -32,10 +32,9 @@ std::string_view evidence_for(Guarantee guarantee) {
     case Guarantee::correctly_rounded:
       return "every output bit equals that of the exact result rounded once, for every data family, on every device";
     case Guarantee::reproducible:
-      return "every output bit equals the reference machine's, for every data family, instruction set, thread count "
-             "and "
-             "plan, with the batch cut, and under a hostile floating-point mode; kernels compiled for a GPU pass the "
-             "audit of their machine text";
+      return "every output bit equals the reference machine's, a GPU's those of the cpu device, for every data family, "
+             "instruction set, thread count and plan, with the batch cut, and under a hostile floating-point mode; "
+             "kernels compiled for a GPU pass the audit of their machine text";
     case Guarantee::bounded: return "no output is further from an enclosure of the real result than the bound says";
   }
   return "?";

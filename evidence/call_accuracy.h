@@ -25,14 +25,15 @@ inline constexpr std::size_t kUlpBins = kUlpEdges.size() + 1;
 inline constexpr double kCancelled = 1.0 / 16;
 
 struct AccuracyFigures {
-  std::int64_t outputs = 0;     // with a real-number answer and a finite bound: the figures below are over these
-  std::int64_t not_real = 0;    // no real-number answer: NaN or infinite data, a division by zero
-  std::int64_t overflowed = 0;  // no bound: the result, or a value on the way to it, left the range of its type
-  double worst_ulp = 0;         // largest true error, in units in the last place (evidence/ulp.h)
-  std::string worst_ulp_at;     // "y[3, 17] of PROBLEM LINE"
-  double worst_bound_ulp = 0;   // largest derived bound
-  std::int64_t cancelled = 0;   // outputs of which too little is left (kCancelled)
-  double worst_kept_ulp = 0;    // largest true error and derived bound of all others
+  std::int64_t outputs = 0;   // with a real-number answer and a finite bound: the figures below are over these
+  std::int64_t not_real = 0;  // no real-number answer: NaN or infinite data, a division by zero
+  std::int64_t overflowed =
+      0;                 // no bound: a value left the range of its type, or a divisor is not known to be apart from 0
+  double worst_ulp = 0;  // largest true error, in units in the last place (evidence/ulp.h)
+  std::string worst_ulp_at;    // "y[3, 17] of PROBLEM LINE"
+  double worst_bound_ulp = 0;  // largest derived bound
+  std::int64_t cancelled = 0;  // outputs of which too little is left (kCancelled)
+  double worst_kept_ulp = 0;   // largest true error and derived bound of all others
   double worst_kept_bound_ulp = 0;
   double tightest = 0;          // largest ratio of true error to derived bound: at most 1
   std::int64_t inexact = 0;     // outputs with an error

@@ -125,12 +125,12 @@ ProblemResult verify_problem(const Problem& problem, Device& reference, std::vec
   };
   auto expected = Instance::make(problem);
   auto found = Instance::make(problem);
-  if (!expected.ok()) return fail("reference", expected.status().message());
-  if (!found.ok()) return fail("reference", found.status().message());
+  if (!expected.ok()) return fail(reference.name(), expected.status().message());
+  if (!found.ok()) return fail(reference.name(), found.status().message());
   expected->reset(kReferencePoison);
   if (digests == Digests::taken) result.inputs = input_digests(expected.value());
   Call call = expected->call();
-  if (Status status = reference.run(call); !status.ok()) return fail("reference", status.message());
+  if (Status status = reference.run(call); !status.ok()) return fail(reference.name(), status.message());
   for (Variant& variant : variants) {
     if (!applies(variant, call)) continue;
     found->reset(kDevicePoison);

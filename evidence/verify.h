@@ -58,7 +58,7 @@ using Progress = std::function<void(const testing::Problem&, std::size_t, std::s
 // Whether the elements of inputs and outputs are digested on the way: once per problem.
 enum class Digests : std::uint8_t { none, taken };
 
-// `against` says what is right: the reference machine, or the cpu device, itself verified, where problems are large.
+// `against` says what is right: the reference machine, or for a GPU the cpu device, itself verified.
 VerifyResult verify(const std::vector<testing::Problem>& problems, std::vector<Variant> variants,
                     const Progress& progress, std::string_view against = "reference", Digests digests = Digests::none);
 

@@ -24,16 +24,28 @@ constexpr std::int64_t column_sum_roundings(std::int64_t rows) {
   return roundings;
 }
 
-// One fma per inner index.
-constexpr std::int64_t product_roundings(std::int64_t inner) { return inner; }
+// Above what double arithmetic loses in the bounds below.
+inline constexpr double kBoundUp = 1 + 0x1p-48;
 
 // r roundings to nearest change a sum by at most this times the sum of magnitudes: (1 + u)^r - 1 <= r u / (1 - r u),
-// u = 2^-24. The last factor is above what double arithmetic loses here.
+// u = 2^-24. Row and column sums of any size have r < 2^14.
 constexpr double relative_bound(std::int64_t roundings) {
   const double ru = static_cast<double>(roundings) * 0x1p-24;
-  return ru / (1 - ru) * (1 + 0x1p-48);
+  return ru / (1 - ru) * kBoundUp;
 }
 // What each rounding of a product or quotient can lose below the normal range, with what is carried of it.
 inline constexpr double kUnderflow = 0x1p-149;
+
+// The same of a sum of `count` fused products, whose chains round in their first step, too.
+constexpr double fused_sum_bound(std::int64_t roundings, std::int64_t count, double magnitudes) {
+  return relative_bound(roundings + 1) * magnitudes + static_cast<double>(count) * kUnderflow * kBoundUp;
+}
+
+// A chain of one fma per inner index, from +0, whose products' magnitudes add up to `magnitudes`. It holds for any
+// number of them: a chain has no limit, and r u / (1 - r u) is no bound from r = 2^24 on.
+constexpr double product_bound(std::int64_t inner, double magnitudes) {
+  const double ku = static_cast<double>(inner) * 0x1p-24;
+  return ((ku < 1 ? ku : 1) * magnitudes + ku * 0x1p-126) * kBoundUp;
+}
 
 }  // namespace tokitai

@@ -18,7 +18,7 @@ template <class F> struct NamedKernel {
 // shared inline function compiled there could be linked into code for a lesser processor.
 struct Answer {
   enum Kind { good, refused, too_many, skipped, out_of_memory } kind = good;
-  std::int64_t position = 0;  // refused, skipped: the first element; too_many: the index that occurs too often
+  std::int64_t position = 0;  // refused, skipped: the first element; too_many: the smallest index that occurs too often
   std::int64_t tensor = 0;    // skipped: its place in the list
 };
 

@@ -80,6 +80,43 @@ TEST(Accuracy, NoDerivedBoundIsExceededAndErrorsAreWellKnown) {
     EXPECT_GT(one.outputs, 1000) << one.name;
   }
 }
+// e^-(10^38) is beside its row's sum of 1 what a bound keeps and 320 bits do not.
+TEST(Accuracy, EnclosuresAreMadeNarrowEnoughForTheirBounds) {
+  Device device = cpu();
+  for (const char* line : {"cross_entropy.forward_backward rows=1 cols=2,3,7 type=bf16,f32 data=huge",
+                           "adamw.step n=3 t=1 eps=0 weight_decay=0 lr=0 grad_scale=1e-30 type=f16 data=huge"}) {
+    const auto one = accuracy(parsed(line), device).value();
+    EXPECT_EQ(one[0].exceeded, 0) << one[0].first_exceeded;
+    EXPECT_GT(one[0].outputs, 0) << line;
+  }
+}
+TEST(Accuracy, MoreBitsAreOfThisThreadAndForAWhile) {
+  const Interval third = Interval(1.0f) / 3.0f;
+  {
+    const Interval::MoreBits more;
+    const Interval narrow = Interval(1.0f) / 3.0f;
+    EXPECT_GT(narrow.width(), 0.0);
+    EXPECT_LT(narrow.width(), third.width() * 0x1p-700);
+    EXPECT_TRUE(narrow.meets(third));
+  }
+  EXPECT_EQ((Interval(1.0f) / 3.0f).width(), third.width());
+}
+// A row of equal numbers but one, which is a unit larger: the mean is off by more than they differ.
+TEST(Accuracy, ABoundIsLargeWhereTermsCancelAndInfiniteWhereADivisorDoes) {
+  Instance instance = Instance::make(parsed("layernorm.forward rows=1 cols=300 type=f32 eps=0").front()).value();
+  Call call = instance.call();
+  for (std::int64_t c = 0; c < 300; ++c) reference::write(call.operand(0), 0, c, 0.1f);
+  reference::write(call.operand(0), 0, 7, from_bits(bits(0.1f) + 1));
+  ASSERT_TRUE(check(call).ok());
+  const CallAccuracy known(call, analysis::kernels(*call.contract).value());
+  Device device = cpu();
+  ASSERT_TRUE(device.run(call).ok());
+  const AccuracyFigures figures = together(known.of(call, "a row"));
+  EXPECT_EQ(figures.not_real, 0);
+  EXPECT_GE(figures.overflowed, 300);  // y and rstd have no bound
+  const auto cancelled = accuracy(parsed("layernorm.forward rows=3 cols=300 type=f32 data=cancelling"), device).value();
+  EXPECT_GT(cancelled.front().worst_bound_ulp, 1000);
+}
 TEST(Accuracy, HalfPrecisionIsWithin051WhereNotCancelled) {
   for (const OperatorAccuracy& one : measured())
     for (const OutputAccuracy& output : one.by_output)

@@ -134,7 +134,7 @@ inline Bound Bound::exponential(const Bound& a, float v) {
   // e^d - 1 <= d + d^2 for d <= 1.
   const double carried = a.error <= 1 ? mul_up(most, add_up(a.error, mul_up(a.error, a.error))) : kUnbounded;
   // Where the argument is hardly known or the result underflows: the real exponential lies between 0 and e^top, which
-  // is below 2^(top log2 e). No bound is below 2^-287: the exact machine could not tell such numbers from zero.
+  // is below 2^(top log2 e). No bound is below 2^-287: what is made of it stays in the range of a double.
   const double sum = static_cast<double>(a.value) + a.error;
   const double top = sum + std::fabs(sum) * 0x1p-51;
   double limit = kUnbounded;

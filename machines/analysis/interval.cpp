@@ -13,6 +13,8 @@ void keep_constants() { static thread_local const KeptConstants constants{}; }
 
 }  // namespace
 
+thread_local mpfr_prec_t Interval::bits_ = kBits;
+
 Interval::Interval(float constant) : Interval(Empty{}) { mpfi_set_d(value_, static_cast<double>(constant)); }
 Interval::Interval(const Interval& other) : Interval(Empty{}) { mpfi_set(value_, other.value_); }
 Interval& Interval::operator=(const Interval& other) { return *this = Interval(other); }

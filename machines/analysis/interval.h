@@ -1,6 +1,7 @@
 // The number type of the exact machine: an interval that encloses the real number (MPFI over MPFR, every operation
 // rounded outward). 320 bits hold any sum of 2^40 binary32 numbers, and any sum of products of f16 or bf16 numbers of
-// moderate range, without rounding; what has to be rounded is off by 2^-320 of itself.
+// moderate range, without rounding; what has to be rounded is off by 2^-320 of itself. Where that is too much beside a
+// derived bound, a definition is run again with more bits.
 // Data that is not finite, a divisor that may be zero and the root or logarithm of what may be negative have no
 // real-number answer: the interval is then NaN, and so is all that is made of it.
 #pragma once
@@ -16,6 +17,18 @@ namespace tokitai::analysis {
 class Interval {
  public:
   static constexpr mpfr_prec_t kBits = 320;
+  // A bound is a double, so none but zero is below 2^-1074, and where it is finite every number on the way is below
+  // 2^128. Between the two lie 1202 bits, and these have as many to spare as 320 have in the ordinary case.
+  static constexpr mpfr_prec_t kMoreBits = 1536;
+
+  // While it lives, intervals made by this thread have more bits.
+  class MoreBits {
+   public:
+    MoreBits() { bits_ = kMoreBits; }
+    ~MoreBits() { bits_ = kBits; }
+    MoreBits(const MoreBits&) = delete;
+    MoreBits& operator=(const MoreBits&) = delete;
+  };
 
   Interval() : Interval(0.0f) {}
   Interval(float constant);  // NOLINT(google-explicit-constructor): constants of a definition
@@ -64,9 +77,10 @@ class Interval {
 
  private:
   struct Empty {};
-  explicit Interval(Empty) { mpfi_init2(value_, kBits); }
+  explicit Interval(Empty) { mpfi_init2(value_, bits_); }
   static Interval not_real();
 
+  static thread_local mpfr_prec_t bits_;
   mpfi_t value_;
   bool owned_ = true;  // false: moved from
 };

@@ -56,14 +56,14 @@ template <class D, Type S> struct SegmentMachine : D::Names {
     std::fill_n(memory, vocab + 2, 0);
     for (std::int64_t i = 0; i < queries; ++i)
       if (const std::int64_t v = range.at(i); !range.padded(v)) ++memory[v + 2];
-    std::int64_t most = 0, first_most = 0;
+    std::int64_t most = 0;
     for (std::int64_t v = 0; v < vocab; ++v) {
-      if (memory[v + 2] > most) most = memory[v + 2], first_most = v;
+      most = std::max(most, memory[v + 2]);
+      if (S == Type::f16 && most > kMostOccurrences) {
+        answer = {Answer::too_many, v};
+        return;
+      }
       memory[v + 2] += memory[v + 1];
-    }
-    if (S == Type::f16 && most > kMostOccurrences) {
-      answer = {Answer::too_many, first_most};
-      return;
     }
     for (std::int64_t i = 0; i < queries; ++i)
       if (const std::int64_t v = range.at(i); !range.padded(v)) order[memory[v + 1]++] = i;

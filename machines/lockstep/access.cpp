@@ -19,12 +19,23 @@ void count_access() {
     state->look_up();
 }
 
-// The stamp of `touched` and the current thread together. Of threads of several clusters the first one's time is
-// kept: a later one would be held against the barriers of blocks that were done before.
+// The stamp of readers `touched` and the current thread together. Of threads of several clusters the first one's time
+// is kept: a later one would be held against the barriers of blocks that were done before.
 Stamp together(Stamp touched, Stamp mine) {
   const auto circle = std::max(circle_of(touched), state->circle_with(touched));
   const std::uint32_t time = time_of(circle == Circle::grid ? touched : mine);
   return make_stamp(time, thread_of(mine)) | static_cast<Stamp>(circle);
+}
+
+// The stamp of an atomic change, made beside the one before where that is in no order with it.
+Stamp changed_with(const Cell* cell, Stamp before, bool beside) {
+  State& s = *state;
+  const Stamp mine = s.stamp();
+  auto& by_block = s.changed[cell];
+  if (!beside) by_block.clear();
+  by_block[s.thread->block->index] = time_of(mine);
+  const Circle circle = beside ? std::max(circle_of(before), s.circle_with(before)) : Circle::thread;
+  return mine | static_cast<Stamp>(circle) | kAtomic;
 }
 
 // Whether a set of readers, all of this moment, holds the current thread's circle already: many threads read what
@@ -42,12 +53,12 @@ void pass(Cell* cell, int count, std::uint32_t settled, std::uint32_t initialise
   const Stamp mine = s.stamp();
   Stamp seen_write = 0, seen_read = 0, next = mine;
   bool first = true, told = false;
-  const auto harmless = [&](Stamp touched) {
-    return time_of(touched) < settled || same_thread(touched, mine) || s.ordered(touched);
+  const auto harmless = [&](Stamp touched, const Cell* written = nullptr) {
+    return time_of(touched) < settled || same_thread(touched, mine) || s.ordered(touched, written);
   };
   for (; count > 0; --count, ++cell) {
     const Stamp write = cell->write, read = cell->read;
-    if (first || write != seen_write || read != seen_read) {
+    if (first || write != seen_write || read != seen_read || sort == Sort::atomic) {
       first = false;
       seen_write = write;
       seen_read = read;
@@ -56,7 +67,7 @@ void pass(Cell* cell, int count, std::uint32_t settled, std::uint32_t initialise
         found(Finding::uninitialised, where(), "is read, but nothing wrote it");
       }
       const bool both_atomic = (sort == Sort::atomic || sort == Sort::fresh) && (write & kAtomic) != 0;
-      const bool write_harmless = harmless(write);
+      const bool write_harmless = harmless(write, cell);
       if (!both_atomic && !write_harmless && !told) {
         told = true;
         found_race(where(), does(sort), write, (write & kAtomic) != 0 ? "changed atomically" : "wrote");
@@ -87,7 +98,7 @@ void pass(Cell* cell, int count, std::uint32_t settled, std::uint32_t initialise
           found_race(where(), does(sort), read, constant ? "read as constant" : "read");
         }
         next = mine;
-        if (sort == Sort::atomic) next = (both_atomic && !write_harmless ? together(write, mine) : mine) | kAtomic;
+        if (sort == Sort::atomic) next = changed_with(cell, write, both_atomic && !write_harmless);
       }
     }
     if constexpr (reads_only(sort)) {

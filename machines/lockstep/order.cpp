@@ -16,7 +16,7 @@ Circle State::circle_with(Stamp other) const {
   return their / 32 == static_cast<std::uint32_t>(thread->index) / 32 ? Circle::group : Circle::block;
 }
 
-bool State::ordered(Stamp earlier) const {
+bool State::ordered(Stamp earlier, const Cell* written) const {
   const std::uint32_t time = time_of(earlier);
   if (time < launch_start) return time == 0 || thread->awaited;
   if (same_thread(earlier, stamp())) return true;
@@ -30,20 +30,23 @@ bool State::ordered(Stamp earlier) const {
   if (apart == Circle::cluster && time < mine.cluster->barrier) return true;
   const std::uint32_t block_threads = static_cast<std::uint32_t>(launch->block);
   const int their_block = static_cast<int>(thread_of(earlier) / block_threads);
-  const auto block_covered = [&](int block) {
-    return counters.covers_block(known, block, time) || counters.covers_block(mine.known, block, time);
+  const auto behind = [&](int block, std::uint32_t when) {
+    if (block == mine.index) return when < mine.barrier;
+    return counters.covers_block(known, block, when) || counters.covers_block(mine.known, block, when);
   };
   if (touched == Circle::thread) {
     const int their_thread = static_cast<int>(thread_of(earlier) % block_threads);
     return counters.covers(known, their_block, their_thread, time) ||
            counters.covers(mine.known, their_block, their_thread, time);
   }
-  if (touched <= Circle::block) return block_covered(their_block);
+  if (touched <= Circle::block) return behind(their_block, time);
   // Touched by threads of several blocks: all of them must be behind.
+  if (const auto by = changed.find(written); by != changed.end() && (earlier & kAtomic) != 0)
+    return std::all_of(by->second.begin(), by->second.end(), [&](const auto& b) { return behind(b.first, b.second); });
   const int first = touched == Circle::cluster ? their_block / launch->cluster * launch->cluster : 0;
   const int end = touched == Circle::cluster ? first + launch->cluster : launch->grid;
   for (int b = first; b < end; ++b)
-    if (b == mine.index ? time >= mine.barrier : !block_covered(b)) return false;
+    if (!behind(b, time)) return false;
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "machines/lockstep/engine.h"
@@ -126,12 +127,16 @@ struct State {
   std::vector<Block> live;
   std::vector<Cluster> clusters;
   Counters counters;
+  // Of each cell that several threads changed atomically, in no order: when each block last did. Its stamp holds but
+  // one time, and a block that never changed it need not be behind.
+  std::unordered_map<const Cell*, std::map<int, std::uint32_t>> changed;
   std::uint64_t random = 0;
 
   std::uint64_t next_random();
   Stamp stamp() const { return make_stamp(now, thread->id); }
   std::uint32_t tick() { return ++now; }
-  bool ordered(Stamp earlier) const;      // before what the current thread does now
+  // Before what the current thread does now; `written`: the cell, where it is the stamp of its last change.
+  bool ordered(Stamp earlier, const Cell* written) const;
   Circle circle_with(Stamp other) const;  // the smallest one that holds both
   void wait(At at);                       // the current thread suspends until woken
   void rest();                            // the current thread lets others run

@@ -53,8 +53,8 @@ std::span<const Contract> contracts() {
            "theta' = RN(master')",
        .ensures = {kFormulaPromise, kBoundPromise},
        .determinism = "the same bits on every device, for any thread count and any grouping into lists",
-       .edges = {"A gradient that is not finite spreads into theta, m and v as the formula says, unless skip_nonfinite "
-                 "is set: then nothing changes.",
+       .edges = {"A scaled gradient (g) that is not finite spreads into theta, m and v as the formula says, unless "
+                 "skip_nonfinite is set: then nothing changes.",
                  "NaN results are canonical.", "Subnormals are kept.", "An empty tensor inside a list is fine."},
        .non_claims = {"No claim about convergence, nor about v below zero (its square root is NaN).", kBoundOfData},
        .operands = {{"theta", in_out, storage, {"n"}, "parameters"},
@@ -74,7 +74,7 @@ std::span<const Contract> contracts() {
                     "the step, counted from 1", true},
                    {"grad_scale", OptionKind::f32, option_f32(1), "finite", option::finite, "factor on the gradient"},
                    {"skip_nonfinite", OptionKind::flag, option_integer(0), "0 or 1", option::flag,
-                    "change nothing if any gradient is not finite"}},
+                    "change nothing if any scaled gradient is not finite"}},
        .batch = "n",
        .whole_when = "skip_nonfinite",  // a piece may well be finite
        .list = true,

@@ -55,12 +55,18 @@ std::span<const Contract> contracts() {
        .formula =
            "dweight[v,:] = RN(sum of dy[i,:] over index[i]==v), exact in f16, by the column rule in ascending i in "
            "bf16 and f32; accumulate: dweight + f32(sum), one addition",
-       .ensures = {{Guarantee::correctly_rounded, "each sum is exact and rounded once", "f16"},
-                   {Guarantee::reproducible, "each sum is chained by the column rule in ascending order", "bf16 f32"}},
+       .ensures = {{Guarantee::correctly_rounded, "without accumulate, each sum is exact and rounded once", "f16"},
+                   {Guarantee::reproducible, "each sum is chained by the column rule in ascending order", "bf16 f32"},
+                   {Guarantee::reproducible,
+                    "with accumulate, the sum is rounded to f32 and then added to what dweight held: two roundings"}},
        .determinism = "the same bits on every device and for any thread count; a row of dweight depends on the places "
-                      "that read it and on nothing else",
-       .edges = {"Rows nobody asked for are +0.", "A zero sum is +0.", "A NaN, or both infinities, give NaN.",
-                 "One infinity gives itself."},
+                      "that read it, with accumulate on what it held, and on nothing else",
+       .edges = {"Rows nobody asked for are +0; with accumulate they stay as they are, but for -0, which becomes +0, "
+                 "and NaNs, which become canonical.",
+                 "A zero sum is +0.", "A NaN, or both infinities, make a sum NaN (canonical).",
+                 "Infinities of one sign make a sum that infinity; in bf16 and f32 not where finite terms before them "
+                 "overflow to the other.",
+                 "An f16 sum beyond the range of f16 is infinite where it is stored as f16."},
        .non_claims = {"bf16 and f32 sums are not exact."},
        .operands =
            {{"dy", in, storage, {"queries", "dim"}, "gradient of the output"},
@@ -73,7 +79,8 @@ std::span<const Contract> contracts() {
                    {"accumulate", OptionKind::flag, option_integer(0), "0 or 1", option::flag,
                     "add into dweight (f32)"}},
        .conditions = {"each index is in [0, vocab) or equals padding_index; else the first that is not is named",
-                      "in f16 no index occurs more than 2^23 times", "with accumulate dweight is f32"},
+                      "in f16 no index occurs more than 2^23 times; else the smallest that does is named",
+                      "with accumulate dweight is f32"},
        .batch = "dim",
        .prepare = prepare_backward,
        .refusal = refusal,

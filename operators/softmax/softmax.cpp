@@ -17,7 +17,7 @@ std::span<const Contract> contracts() {
        .determinism = "the same bits on every device, for any thread count and any batch around a row",
        .edges = {"A row that holds a NaN or +infinity, or only -infinity, gives NaN (canonical) throughout.",
                  "An element of -infinity beside finite ones gives +0.",
-                 "Results of at most half the smallest subnormal are +0."},
+                 "Products e * (1/rowsum(e)) of at most half the smallest subnormal of the type are +0."},
        .non_claims = {"A row's outputs sum to 1 only up to their roundings.", kBoundOfData},
        .operands = {{"x", in, storage, {"rows", "cols"}, "the rows"},
                     {"y", out, storage, {"rows", "cols"}, "softmax of each row"}},

@@ -51,6 +51,25 @@ TEST(Lockstep, GridBarrierOrdersAllBlocks) {
   Rounds s;
   expect_clean(s.problem, [&] { s.kernel(true, true); }, [&] { s.reset(); }, [&] { return s.right(); });
 }
+// Some blocks lower a flag, some after others are at the barrier already; behind it every thread may read it.
+TEST(Lockstep, GridBarrierOrdersWhatSomeBlocksChangedAtomically) {
+  Buffer<u64> flag(1);
+  Buffer<u32> counter(1);
+  const Problem problem{{.name = "lowered", .grid = 5, .block = 64, .cooperative = true},
+                        {flag.both("flag"), counter.both("counter")}};
+  const auto reset = [&] {
+    flag.data[0] = ~u64{0};
+    counter.data[0] = 0;
+  };
+  const auto kernel = [&](bool with_barrier) {
+    if (block_index() % 2 == 0 && thread_index() % 40 == 7)
+      atomic_min(flag.at(), static_cast<u64>(block_index() * 64 + thread_index()));
+    if (with_barrier) grid_barrier(counter.at(), 1);
+    if (flag.at()[0] != 7) wait_a_little();
+  };
+  expect_clean(problem, [&] { kernel(true); }, reset, [&] { return flag.data[0] == 7; });
+  expect_finding(problem, Finding::race, [&] { kernel(false); }, "flag byte 0", reset);
+}
 TEST(Lockstep, MissingGridBarrierIsARace) {
   Rounds s;
   expect_finding(s.problem, Finding::race, [&] { s.kernel(true, false); }, "x byte", [&] { s.reset(); });

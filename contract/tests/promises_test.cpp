@@ -1,0 +1,146 @@
+// Every sentence of every contract has a test that would fail if it were false: contract/tests/promises.txt says which.
+// Built for the operators and for the skeleton. (What requirements() makes of a contract's tables is tested over the
+// tables, by requirements_test.cpp.)
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "contract/contract.h"
+
+namespace tokitai {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string_view> sentences_of(const Contract& contract) {
+  std::vector<std::string_view> all{contract.summary, contract.formula, contract.determinism};
+  for (const Promise& promise : contract.ensures) all.push_back(promise.text);
+  for (const auto* more : {&contract.edges, &contract.conditions, &contract.non_claims})
+    all.insert(all.end(), more->begin(), more->end());
+  return all;
+}
+
+// A block of the table: a sentence, the operators whose contracts have it, the tests.
+struct Entry {
+  int line = 0;
+  std::string sentence, untested;
+  std::vector<std::string> operators, tests;
+
+  bool is_of(const Contract& contract) const {
+    return std::find(operators.begin(), operators.end(), contract.name) != operators.end();
+  }
+};
+std::vector<Entry> table() {
+  std::vector<Entry> all;
+  std::istringstream file(text_of(fs::path(TK_SOURCES) / "contract/tests/promises.txt"));
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (line.empty() || line.starts_with("#")) continue;
+    const std::size_t colon = line.find(": ");
+    const std::string key = line.substr(0, colon), value = line.substr(std::min(line.size(), colon + 2));
+    std::istringstream words(value);
+    if (key == "sentence") {
+      all.push_back({.line = number, .sentence = value, .untested = {}, .operators = {}, .tests = {}});
+    } else if (all.empty() || (key != "of" && key != "test" && key != "untested")) {
+      ADD_FAILURE() << "promises.txt:" << number << ": cannot read '" << line << "'";
+    } else if (key == "untested") {
+      all.back().untested = value;
+    } else {
+      auto& list = key == "of" ? all.back().operators : all.back().tests;
+      for (std::string word; words >> word;) list.push_back(word);
+    }
+  }
+  return all;
+}
+
+TEST(Promises, EverySentenceOfEveryContractHasATest) {
+  const auto all = table();
+  for (const Contract* contract : contracts())
+    for (const std::string_view sentence : sentences_of(*contract)) {
+      const auto found = std::count_if(all.begin(), all.end(), [&](const Entry& entry) {
+        return entry.sentence == sentence && entry.is_of(*contract);
+      });
+      EXPECT_EQ(found, 1) << contract->name << " says \"" << sentence
+                          << "\"; contract/tests/promises.txt must name its tests, once";
+    }
+}
+
+TEST(Promises, NoSentenceIsOfAContractThatDoesNotSayIt) {
+  for (const Entry& entry : table()) {
+    EXPECT_FALSE(entry.operators.empty()) << "promises.txt:" << entry.line << ": of no operator";
+    for (const std::string& name : entry.operators)
+      EXPECT_TRUE(fs::exists(fs::path(TK_SOURCES) / "operators" / name.substr(0, name.find('.')))) << name;
+    for (const Contract* contract : contracts()) {
+      const auto said = sentences_of(*contract);
+      EXPECT_TRUE(!entry.is_of(*contract) || std::find(said.begin(), said.end(), entry.sentence) != said.end())
+          << "promises.txt:" << entry.line << ": " << contract->name << " does not say so";
+    }
+  }
+}
+
+// Suite.Name of GoogleTest, file.Class.test of the acceptance tests, or a test that CMake knows by name.
+std::set<std::string> tests_there_are() {
+  std::set<std::string> all;
+  const auto between = [](const std::string& text, std::size_t begin, std::string_view ends) {
+    return text.substr(begin, text.find_first_of(ends, begin) - begin);
+  };
+  for (const char* folder : {"contract", "evidence", "machines", "operators", "server", "testing"})
+    for (const fs::path& path : fs::recursive_directory_iterator(fs::path(TK_SOURCES) / folder)) {
+      const std::string text = path.extension() == ".cpp" ? text_of(path) : "";
+      for (const char* macro : {"\nTEST(", "\nTEST_F(", "\nTEST_P("})
+        for (std::size_t at = text.find(macro); at != std::string::npos; at = text.find(macro, at + 1)) {
+          const std::size_t suite = at + std::string_view(macro).size();
+          const std::size_t name = text.find_first_not_of(", \n", text.find(',', suite));
+          all.insert(between(text, suite, ",") + "." + between(text, name, ")"));
+        }
+      if (path.extension() != ".py") continue;
+      std::istringstream lines(text_of(path));
+      std::string inside;
+      for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("class ")) inside = between(line, 6, "(:");
+        if (line.starts_with("    def test_"))
+          all.insert(path.stem().string() + "." + inside + "." + between(line, 8, "("));
+      }
+    }
+  const std::string cmake = text_of(fs::path(TK_SOURCES) / "cmake/tests.cmake");
+  constexpr std::string_view kAdded = "add_test(NAME ";
+  for (std::size_t at = cmake.find(kAdded); at != std::string::npos; at = cmake.find(kAdded, at + 1))
+    all.insert(between(cmake, at + kAdded.size(), " \n"));
+  return all;
+}
+
+TEST(Promises, EveryTestThatIsNamedIsThere) {
+  const auto there = tests_there_are();
+  EXPECT_GT(there.size(), 300U);
+  for (const Entry& entry : table()) {
+    EXPECT_TRUE(entry.tests.empty() != entry.untested.empty())
+        << "promises.txt:" << entry.line << ": either tests or why there can be none";
+    for (const std::string& test : entry.tests)
+      EXPECT_TRUE(there.contains(test)) << "promises.txt:" << entry.line << ": there is no test " << test;
+  }
+}
+
+// Only what is not claimed may go without.
+TEST(Promises, OnlyANonClaimMayHaveNoTest) {
+  for (const Entry& entry : table())
+    for (const Contract* contract : contracts())
+      if (entry.is_of(*contract) && !entry.untested.empty()) {
+        const auto& not_claimed = contract->non_claims;
+        EXPECT_NE(std::find(not_claimed.begin(), not_claimed.end(), entry.sentence), not_claimed.end())
+            << "promises.txt:" << entry.line << ": a claim of " << contract->name << " without a test";
+      }
+}
+
+}  // namespace
+}  // namespace tokitai
