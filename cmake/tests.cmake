@@ -75,6 +75,7 @@ tokitai_test(server_test fast SOURCES server/tests/message_test.cpp server/tests
   server/tests/worker_test.cpp server/tests/failure_test.cpp)
 tokitai_test(serve_test fast SOURCES server/tests/serve_test.cpp server/tests/bad_client_test.cpp
   server/tests/peer_test.cpp)
+tokitai_test(runtime_test fast SOURCES runtime/tests/status_test.cpp)
 # What tools/mutants.py runs on a broken server/: built on request, with few operators.
 add_executable(server_mutant_check EXCLUDE_FROM_ALL server/tests/inbox_test.cpp server/tests/arena_test.cpp
   server/tests/failure_test.cpp server/tests/bad_client_test.cpp server/tests/peer_test.cpp)
