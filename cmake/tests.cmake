@@ -75,13 +75,23 @@ tokitai_test(server_test fast SOURCES server/tests/message_test.cpp server/tests
   server/tests/worker_test.cpp server/tests/failure_test.cpp)
 tokitai_test(serve_test fast SOURCES server/tests/serve_test.cpp server/tests/bad_client_test.cpp
   server/tests/peer_test.cpp)
-tokitai_test(runtime_test fast SOURCES runtime/tests/status_test.cpp)
+# What devices hold, in forks too, sizes, views and tensors; tools/mutants.py runs the same on a broken runtime.
+set(runtime_tests runtime/tests/fork_test.cpp runtime/tests/lifetime_test.cpp runtime/tests/size_test.cpp
+  runtime/tests/status_test.cpp)
+tokitai_test(runtime_test fast SOURCES ${runtime_tests} LIBRARIES ${CMAKE_DL_LIBS})
+add_executable(runtime_mutant_check EXCLUDE_FROM_ALL ${runtime_tests})
+target_link_libraries(runtime_mutant_check PRIVATE tokitai tokitai_flags fmt::fmt GTest::gtest_main ${CMAKE_DL_LIBS})
+target_include_directories(runtime_mutant_check PRIVATE ${PROJECT_SOURCE_DIR})
+foreach(test runtime_test runtime_mutant_check)
+  target_compile_definitions(${test} PRIVATE TK_FAKE_DRIVER="$<TARGET_FILE:fake_driver>")
+  add_dependencies(${test} fake_driver)
+endforeach()
 # What tools/mutants.py runs on a broken server/: built on request, with few operators.
 add_executable(server_mutant_check EXCLUDE_FROM_ALL server/tests/inbox_test.cpp server/tests/arena_test.cpp
   server/tests/failure_test.cpp server/tests/bad_client_test.cpp server/tests/peer_test.cpp)
 target_link_libraries(server_mutant_check PRIVATE tokitai tokitai_flags fmt::fmt GTest::gtest_main)
 target_include_directories(server_mutant_check PRIVATE ${PROJECT_SOURCE_DIR})
-foreach(test server_test serve_test server_mutant_check)
+foreach(test server_test serve_test server_mutant_check runtime_test runtime_mutant_check)
   target_compile_definitions(${test} PRIVATE TK_WORKER="$<TARGET_FILE:tokitai_worker>"
     TK_BAD_WORKER="$<TARGET_FILE:bad_worker>" TK_PLAIN_SERVER="$<TARGET_FILE:plain_server>")
   add_dependencies(${test} tokitai_worker bad_worker plain_server)

@@ -55,8 +55,7 @@ class Checker {
       for (item_ = 0; item_ < static_cast<std::int64_t>(call_.list.size()); ++item_) {
         call_.symbols = {};  // each set has a length of its own; the storage type is one for all
         if (Status s = operands(call_.list[static_cast<std::size_t>(item_)]); !s.ok()) return s;
-        if (__builtin_add_overflow(total, call_.list[static_cast<std::size_t>(item_)][0].elements(), &total))
-          return fail("the tensors hold more than 2^63 elements together");
+        total += call_.list[static_cast<std::size_t>(item_)][0].elements();  // memory() has bounded it
       }
       item_ = -1;
       if (total == 0)
@@ -178,9 +177,12 @@ class Checker {
                               v.row_stride, v.cols()));
     std::int64_t bytes = 0;
     if (__builtin_mul_overflow(v.rows(), v.rank == 2 ? v.row_stride : 1, &bytes) ||
-        __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(v.type)), &bytes))
-      return fail(fmt::format("{} has shape {} and row stride {}: more than 2^63 bytes", label(spec.name),
+        __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(v.type)), &bytes) || bytes > kMostBytes)
+      return fail(fmt::format("{} has shape {} and row stride {}: more than 2^48 bytes", label(spec.name),
                               shape_text(v), v.row_stride));
+    // Both are at most 2^48, so that neither this sum nor any of sizes behind this check can overflow.
+    if (bytes_ += bytes; bytes_ > kMostBytes)
+      return fail(fmt::format("the operands up to {} take more than 2^48 bytes together", label(spec.name)));
     if (v.elements() == 0) return {};
     if (v.data == nullptr) return fail(fmt::format("{} has no memory: its pointer is null", label(spec.name)));
     const auto address = reinterpret_cast<std::uintptr_t>(v.data);
@@ -242,6 +244,7 @@ class Checker {
   Call& call_;
   const Contract& contract_;
   std::int64_t item_ = -1;
+  std::int64_t bytes_ = 0;  // of the operands so far
   bool storage_bound_ = false;
   std::string storage_from_;
 };

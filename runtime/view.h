@@ -9,6 +9,10 @@
 
 namespace tokitai {
 
+// The most bytes of a buffer, and of all operands of a call together: as many as a processor has addresses. Sums of
+// such sizes, and multiples by a few thousand (GEMM's panels), stay inside 64 bits.
+inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
+
 enum class Type : std::uint8_t { f16, bf16, f32, i32, i64 };
 
 constexpr std::size_t size_of(Type type) {

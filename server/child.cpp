@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "compiler/process.h"
+#include "tokitai/process.h"
 
 namespace tokitai::server {
 namespace {
@@ -94,6 +95,8 @@ void Starter::run(const std::function<void()>& work) {
 }
 
 Result<Child> Child::start(Starter& starter, const fs::path& program) {
+  // A fork that had the worker's end would keep its death from being heard here.
+  const auto no_fork = hold_forks();
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return Status(Code::unavailable, fmt::format("a socket for the worker: {}", std::strerror(errno)));
@@ -131,7 +134,7 @@ void Child::kill() const {
 }
 
 Result<std::string> Child::end(std::chrono::milliseconds patience, std::mutex* closing) {
-  channel_.close();
+  channel_.hang_up();
   bool killed = false;
   if (!ended_within(patience)) {
     kill();
