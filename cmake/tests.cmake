@@ -77,7 +77,7 @@ tokitai_test(serve_test fast SOURCES server/tests/serve_test.cpp server/tests/ba
   server/tests/peer_test.cpp)
 # What devices hold, in forks too, sizes, views and tensors; tools/mutants.py runs the same on a broken runtime.
 set(runtime_tests runtime/tests/fork_test.cpp runtime/tests/lifetime_test.cpp runtime/tests/size_test.cpp
-  runtime/tests/status_test.cpp)
+  runtime/tests/status_test.cpp runtime/tests/tensor_test.cpp)
 tokitai_test(runtime_test fast SOURCES ${runtime_tests} LIBRARIES ${CMAKE_DL_LIBS})
 add_executable(runtime_mutant_check EXCLUDE_FROM_ALL ${runtime_tests})
 target_link_libraries(runtime_mutant_check PRIVATE tokitai tokitai_flags fmt::fmt GTest::gtest_main ${CMAKE_DL_LIBS})
@@ -86,6 +86,9 @@ foreach(test runtime_test runtime_mutant_check)
   target_compile_definitions(${test} PRIVATE TK_FAKE_DRIVER="$<TARGET_FILE:fake_driver>")
   add_dependencies(${test} fake_driver)
 endforeach()
+add_test(NAME refused_by_the_compiler COMMAND bash ${PROJECT_SOURCE_DIR}/runtime/tests/refused_by_the_compiler.sh
+  ${CMAKE_CXX_COMPILER} ${TOKITAI_PUBLIC_INCLUDE})
+set_tests_properties(refused_by_the_compiler PROPERTIES LABELS fast)
 # What tools/mutants.py runs on a broken server/: built on request, with few operators.
 add_executable(server_mutant_check EXCLUDE_FROM_ALL server/tests/inbox_test.cpp server/tests/arena_test.cpp
   server/tests/failure_test.cpp server/tests/bad_client_test.cpp server/tests/peer_test.cpp)

@@ -156,6 +156,12 @@ class Checker {
         if (spec.optional) continue;
         return fail(fmt::format("{} is missing", label(spec.name)));
       }
+      if (v.rank == kWrongSize)
+        return fail(fmt::format("{} is to have shape [{}, {}], but its range holds {} elements", label(spec.name),
+                                v.shape[0], v.shape[1], v.row_stride));
+      if (v.rank == kHasGaps)
+        return fail(fmt::format("{} is a matrix [{}, {}] with row stride {}; it is no vector, its rows have gaps",
+                                label(spec.name), v.shape[0], v.shape[1], v.row_stride));
       if (Status s = type(spec, v); !s.ok()) return s;
       const int rank = spec.shape[1].empty() ? 1 : 2;
       if (v.rank != rank)

@@ -28,6 +28,8 @@
 
 namespace tokitai {
 
+template <class T> class Tensor;  // tensor.h
+
 struct DeviceMemory {
   std::int64_t in_use = 0;  // by buffers and queued work
   std::int64_t cached = 0;  // held for the next buffer; trim() gives it back
@@ -179,6 +181,9 @@ class Device {
   Result<Buffer> allocate(std::int64_t bytes);
   // Host memory that the device reaches directly: copies from and to it are faster, and copy_out does not wait.
   Result<Buffer> allocate_pinned(std::int64_t bytes);
+  // The same with a type and a shape (tensor.h).
+  template <class T> Result<Tensor<T>> tensor(std::int64_t size);
+  template <class T> Result<Tensor<T>> tensor(std::int64_t rows, std::int64_t cols);
   // Copies are queued like calls. copy_in returns when the host's memory may be changed again. copy_out returns when
   // the bytes are there; where the host's memory is pinned it returns at once, and they are there after wait().
   Status copy_in(void* device, const void* host, std::int64_t bytes);

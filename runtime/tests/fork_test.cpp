@@ -74,7 +74,7 @@ TEST_P(Fork, WorksOrRefusesAndTheParentDoesNotNotice) {
                             device->mark().status(),
                             device->seconds_between(*mark, *mark).status(),
                             device->holds(&byte).status(),
-};
+                            device->tensor<float>(10).status()};
     int number = 10;
     for (const Status& status : asked) {
       if (works_in_forks() ? !status.ok() : !refused(status)) return number;

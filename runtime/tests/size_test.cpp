@@ -39,6 +39,16 @@ TEST_P(Sizes, OfBuffersThatNoMachineHasAreRefusedByNumber) {
   EXPECT_TRUE(device.allocate(0).ok());
 }
 
+TEST_P(Sizes, OfTensorsAreRefusedByShape) {
+  Device device = opened(name());
+  EXPECT_EQ(device.tensor<f16>(kHuge, 2).status().message(),
+            "a tensor of shape [9223372036854775807, 2] and type f16 takes more than 2^48 bytes");
+  EXPECT_EQ(device.tensor<float>(std::int64_t{1} << 32, std::int64_t{1} << 32).status().code(), Code::invalid);
+  EXPECT_EQ(device.tensor<float>(kHuge).status().message(),
+            "a tensor of shape [9223372036854775807] and type f32 takes more than 2^48 bytes");
+  EXPECT_EQ(device.tensor<float>(3, -1).status().message(), "a tensor of shape [3, -1]; sizes must not be negative");
+}
+
 // Operands that lie about their size: what has to bring them elsewhere says that it cannot.
 TEST_P(Sizes, OfOperandsThatNoMachineHasAreRefused) {
   if (name() != "worker:cpu" && name() != "cuda:0") GTEST_SKIP() << "reads operands where they lie";
