@@ -24,6 +24,7 @@ CHECK_LIMIT = 60  # seconds; a fault may also make the check hang
 # program, a GoogleTest one, is run.
 PARTS = {
     "server": ("adamw;softmax", "server_mutant_check"),
+    "runtime": ("adamw;softmax", "runtime_mutant_check"),
 }
 
 
