@@ -155,9 +155,9 @@ if(TARGET tokitai_claims)
   endif()
 endif()
 
-# What others build on: install to a temporary prefix, build a small program against find_package(tokitai).
+# What others build on: install to a temporary prefix, build programs against find_package(tokitai), train with one.
 add_test(NAME package COMMAND bash ${PROJECT_SOURCE_DIR}/testing/package/test.sh ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER})
-set_tests_properties(package PROPERTIES LABELS fast)
+set_tests_properties(package PROPERTIES LABELS full)
 add_test(NAME kernel_symbols COMMAND bash ${PROJECT_SOURCE_DIR}/testing/kernel_symbols.sh ${PROJECT_BINARY_DIR})
 set_tests_properties(kernel_symbols PROPERTIES LABELS fast)
 

@@ -4,13 +4,14 @@
 
 #include "runtime/tests/devices.h"
 
-// A request that cannot be met is a null pointer here too, not a finding.
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
-extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
-
 namespace tokitai {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kHostRefuses = false;  // a sanitizer's allocator ends the program instead
+#else
+constexpr bool kHostRefuses = true;
+#endif
 constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
 
 class Sizes : public EveryDevice {};
@@ -31,6 +32,8 @@ TEST_P(Sizes, OfBuffersThatNoMachineHasAreRefusedByNumber) {
   Device device = opened(name());
   for (const std::int64_t bytes : {kMostBytes, kMostBytes - 1, kMostBytes / 2 + 12345})
     for (const bool pinned : {false, true}) {
+      const bool of_host = pinned || (name() != "worker:cpu" && name() != "cuda:0");
+      if (of_host && !kHostRefuses) continue;
       const Status status = (pinned ? device.allocate_pinned(bytes) : device.allocate(bytes)).status();
       EXPECT_EQ(status.code(), Code::unavailable);
       EXPECT_NE(status.message().find(std::to_string(bytes)), std::string::npos) << status.message();
