@@ -85,12 +85,26 @@ tokitai_test(server_test fast SOURCES server/tests/message_test.cpp server/tests
   server/tests/worker_test.cpp server/tests/failure_test.cpp server/tests/request_test.cpp server/tests/stores_test.cpp)
 tokitai_test(serve_test fast SOURCES server/tests/serve_test.cpp server/tests/bad_client_test.cpp
   server/tests/peer_test.cpp server/tests/socket_test.cpp)
+# What devices hold, in forks too, sizes, views and tensors; tools/mutants.py runs the same on a broken runtime.
+set(runtime_tests runtime/tests/fork_test.cpp runtime/tests/lifetime_test.cpp runtime/tests/size_test.cpp
+  runtime/tests/status_test.cpp runtime/tests/tensor_test.cpp)
+tokitai_test(runtime_test fast SOURCES ${runtime_tests} LIBRARIES ${CMAKE_DL_LIBS})
+add_executable(runtime_mutant_check EXCLUDE_FROM_ALL ${runtime_tests})
+target_link_libraries(runtime_mutant_check PRIVATE tokitai tokitai_flags fmt::fmt GTest::gtest_main ${CMAKE_DL_LIBS})
+target_include_directories(runtime_mutant_check PRIVATE ${PROJECT_SOURCE_DIR})
+foreach(test runtime_test runtime_mutant_check)
+  target_compile_definitions(${test} PRIVATE TK_FAKE_DRIVER="$<TARGET_FILE:fake_driver>")
+  add_dependencies(${test} fake_driver)
+endforeach()
+add_test(NAME refused_by_the_compiler COMMAND bash ${PROJECT_SOURCE_DIR}/runtime/tests/refused_by_the_compiler.sh
+  ${CMAKE_CXX_COMPILER} ${TOKITAI_PUBLIC_INCLUDE})
+set_tests_properties(refused_by_the_compiler PROPERTIES LABELS fast)
 # What tools/mutants.py runs on a broken server/: built on request, with few operators.
 add_executable(server_mutant_check EXCLUDE_FROM_ALL server/tests/inbox_test.cpp server/tests/arena_test.cpp
   server/tests/failure_test.cpp server/tests/bad_client_test.cpp server/tests/peer_test.cpp
   server/tests/socket_test.cpp server/tests/stores_test.cpp)
 target_link_libraries(server_mutant_check PRIVATE tokitai_evidence tokitai_flags fmt::fmt GTest::gtest_main)
-foreach(test server_test serve_test server_mutant_check)
+foreach(test server_test serve_test server_mutant_check runtime_test runtime_mutant_check)
   target_compile_definitions(${test} PRIVATE TK_WORKER="$<TARGET_FILE:tokitai_worker>"
     TK_BAD_WORKER="$<TARGET_FILE:bad_worker>" TK_PLAIN_SERVER="$<TARGET_FILE:plain_server>")
   add_dependencies(${test} tokitai_worker bad_worker plain_server)
@@ -151,9 +165,9 @@ if(TARGET tokitai_claims)
   endif()
 endif()
 
-# What others build on: install to a temporary prefix, build a small program against find_package(tokitai).
+# What others build on: install to a temporary prefix, build programs against find_package(tokitai), train with one.
 add_test(NAME package COMMAND bash ${PROJECT_SOURCE_DIR}/testing/package/test.sh ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER})
-set_tests_properties(package PROPERTIES LABELS fast)
+set_tests_properties(package PROPERTIES LABELS full)
 add_test(NAME kernel_symbols COMMAND bash ${PROJECT_SOURCE_DIR}/testing/kernel_symbols.sh ${PROJECT_BINARY_DIR})
 set_tests_properties(kernel_symbols PROPERTIES LABELS fast)
 

@@ -40,8 +40,8 @@ struct Call {
   const Contract* contract = nullptr;
   Operands operands{};
   std::vector<Operands> list{};  // for operators over a list of tensors; `operands` is then unused
-  // A journal of a call over a list, in memory that outlives the process, or none (patterns/journal.h). Only for
-  // machines that keep one; contracts do not check it.
+  // A journal of a call over a list, in memory that outlives the process, or none. Only for machines that keep one;
+  // contracts do not check it.
   std::byte* journal = nullptr;
   std::array<Option, kMaxOptions> options{};
   std::array<float, kMaxScalars> scalars{};

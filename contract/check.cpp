@@ -59,8 +59,7 @@ class Checker {
         if (Status s = operands(tensor); !s.ok()) return s;
         for (View& v : tensor)
           if (v.rank == 2) v = {v.data, v.type, 1, {v.elements(), 1}, 1};
-        if (__builtin_add_overflow(total, tensor[0].elements(), &total))
-          return fail("the tensors hold more than 2^63 elements together");
+        total += tensor[0].elements();  // memory() has bounded it
       }
       item_ = -1;
       call_.symbols = {};  // no tensor's sizes are the call's
@@ -162,6 +161,12 @@ class Checker {
         if (spec.optional) continue;
         return fail(fmt::format("{} is missing", label(spec.name)));
       }
+      if (v.rank == kWrongSize)
+        return fail(fmt::format("{} is to have shape [{}, {}], but its range holds {} elements", label(spec.name),
+                                v.shape[0], v.shape[1], v.row_stride));
+      if (v.rank == kHasGaps)
+        return fail(fmt::format("{} is a matrix [{}, {}] with row stride {}; it is no vector, its rows have gaps",
+                                label(spec.name), v.shape[0], v.shape[1], v.row_stride));
       if (Status s = type(spec, v); !s.ok()) return s;
       if (Status s = contract_.list ? any_shape(set, i) : shape(set, i); !s.ok()) return s;
       if (Status s = memory(spec, v); !s.ok()) return s;
@@ -205,7 +210,7 @@ class Checker {
   }
 
   Status too_large(const OperandSpec& spec, const View& v) const {
-    return fail(fmt::format("{} has shape {} and row stride {}: more than 2^63 bytes", label(spec.name), shape_text(v),
+    return fail(fmt::format("{} has shape {} and row stride {}: more than 2^48 bytes", label(spec.name), shape_text(v),
                             v.row_stride));
   }
 
@@ -215,8 +220,11 @@ class Checker {
                               v.row_stride, v.cols()));
     std::int64_t bytes = 0;
     if (__builtin_mul_overflow(v.rows(), v.rank == 2 ? v.row_stride : 1, &bytes) ||
-        __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(v.type)), &bytes))
+        __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(v.type)), &bytes) || bytes > kMostBytes)
       return too_large(spec, v);
+    // Both are at most 2^48, so that neither this sum nor any of sizes behind this check can overflow.
+    if (bytes_ += bytes; bytes_ > kMostBytes)
+      return fail(fmt::format("the operands up to {} take more than 2^48 bytes together", label(spec.name)));
     if (v.elements() == 0) return {};
     if (v.data == nullptr) return fail(fmt::format("{} has no memory: its pointer is null", label(spec.name)));
     const auto address = reinterpret_cast<std::uintptr_t>(v.data);
@@ -279,6 +287,7 @@ class Checker {
   Call& call_;
   const Contract& contract_;
   std::int64_t item_ = -1;
+  std::int64_t bytes_ = 0;  // of the operands so far
   const OperandSpec* storage_from_ = nullptr;  // the operand whose type is the call's, and its place in the list
   std::int64_t storage_item_ = -1;
 };

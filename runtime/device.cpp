@@ -17,8 +17,26 @@
 
 namespace tokitai {
 
+// In a fork the machine is left as it is: what it would end, wait for or give back there is its parent's.
+Device::Device(std::string name, std::shared_ptr<Machine> machine) : name_(std::move(name)) {
+  Machine* made = machine.get();
+  machine_ = std::shared_ptr<Machine>(made, [held = std::move(machine)](Machine* one) mutable {
+    if (one->usable_here()) return held.reset();
+    one->leave_fork();
+    leave_as_it_is(std::move(held));
+  });
+}
+
+Status Device::usable() const {
+  if (machine_->usable_here()) [[likely]]
+    return {};
+  return {Code::unavailable,
+          fmt::format("the device {} belongs to the process that opened it, not to a fork of it", name_)};
+}
+
 Status Device::run(Call& call, Outcome* outcome) {
   if (call.contract == nullptr) return Status::invalid("the call names no operator");
+  if (Status s = usable(); !s.ok()) return s;
   const DefaultFloatMode mode;
   try {
     if (Status status = check(call); !status.ok()) return status;
@@ -30,6 +48,7 @@ Status Device::run(Call& call, Outcome* outcome) {
 
 Result<std::int64_t> Device::workspace(Call& call) const {
   if (call.contract == nullptr) return Status::invalid("the call names no operator");
+  if (Status s = usable(); !s.ok()) return s;
   try {
     if (Status status = check(call); !status.ok()) return status;
     return machine_->workspace(call);
@@ -39,6 +58,7 @@ Result<std::int64_t> Device::workspace(Call& call) const {
 }
 
 Status Device::compile_ahead(std::vector<Call> calls, const CompileProgress& progress) {
+  if (Status s = usable(); !s.ok()) return s;
   const DefaultFloatMode mode;
   try {
     for (Call& call : calls) {
@@ -53,12 +73,17 @@ Status Device::compile_ahead(std::vector<Call> calls, const CompileProgress& pro
 
 Result<double> Device::compile_seconds(Call& call) {
   if (call.contract == nullptr) return Status::invalid("the call names no operator");
+  if (Status s = usable(); !s.ok()) return s;
   try {
     if (Status status = check(call); !status.ok()) return status;
     return machine_->compile_seconds(call);
   } catch (const std::bad_alloc&) {
     return Status(Code::unavailable, fmt::format("{}: out of memory", call.contract->name));
   }
+}
+
+std::vector<KernelFacts> Device::kernels() const {
+  return machine_->usable_here() ? machine_->kernels() : std::vector<KernelFacts>();
 }
 
 Result<Device> open(std::string_view name, const DeviceOptions& options) {

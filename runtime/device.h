@@ -4,6 +4,15 @@
 // Operands may lie in the host's memory everywhere. A GPU then copies them in and out within the call; to leave them
 // there between calls, allocate them on the device. Work on a GPU is queued in the order of the calls, and a call
 // whose operands all lie there returns before it is done: wait() for it before reading the memory elsewhere.
+//
+// What holds what. A Device is a handle of its machine: copies share it, and it goes with the last of them, of the
+// buffers and of the marks, which hold it too; so these may outlive every Device, in any order. Whatever is queued is
+// done before the machine goes. A view holds nothing: its memory has to be there until the call that uses it is done.
+// DeviceMemory, KernelFacts, AccessChecks and a Status are plain values. A Device that was moved from is empty, and may
+// only be assigned to or destroyed.
+//
+// In a fork of the process `cpu` and `reference` go on working. Every other device refuses there, and leaves what its
+// parent has as it is; buffers and marks can go there, too.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -14,9 +23,12 @@
 #include <vector>
 
 #include "tokitai/call.h"
+#include "tokitai/process.h"
 #include "tokitai/status.h"
 
 namespace tokitai {
+
+template <class T> class Tensor;  // tensor.h
 
 struct DeviceMemory {
   std::int64_t in_use = 0;  // by buffers and queued work
@@ -73,6 +85,12 @@ class Machine {
   // Whether a call over a list may have a journal (Call::journal).
   virtual bool keeps_journal() const { return false; }
 
+  // Whether it works in a fork of the process that made it. Where it does not, none of its other functions is called
+  // there, not even its destructor, but this one when it would go: it closes what the fork has of the parent's.
+  virtual bool survives_fork() const { return false; }
+  virtual void leave_fork() {}
+  bool usable_here() const { return home_.here() || survives_fork(); }
+
   // Sizes and pointers have been checked for nonsense. See Device for the meaning of each.
   virtual Result<void*> allocate(std::int64_t bytes);
   virtual void release(void* memory, std::int64_t bytes);
@@ -85,14 +103,16 @@ class Machine {
   virtual Status wait();
   virtual Result<DeviceMemory> memory();
   virtual Status trim();
-  virtual Result<std::shared_ptr<void>> mark();
+  virtual Result<void*> mark();
+  virtual void release_mark(void* mark);
   virtual Result<double> seconds_between(void* earlier, void* later);
 
  private:
+  const HomeProcess home_;
   std::atomic<std::int64_t> host_bytes_ = 0;
 };
 
-// Memory of a device, or pinned host memory; given back when this goes.
+// Memory of a device, or pinned host memory; given back when this goes. Holds the device's machine.
 class Buffer {
  public:
   Buffer() = default;
@@ -113,8 +133,18 @@ class Buffer {
   bool pinned_ = false;
 };
 
-// A point in a device's queue of work.
-using Mark = std::shared_ptr<void>;
+// A point in a device's queue of work. Copies are of the same point, which holds the device's machine.
+class Mark {
+ public:
+  Mark() = default;  // no point
+  explicit operator bool() const { return point_ != nullptr; }
+
+ private:
+  friend class Device;
+  struct Point;
+  explicit Mark(std::shared_ptr<const Point> point) : point_(std::move(point)) {}
+  std::shared_ptr<const Point> point_;
+};
 
 struct DeviceOptions {
   int threads = 0;          // 0: as many as the processor has cores
@@ -126,11 +156,11 @@ struct DeviceOptions {
 
 class Device {
  public:
-  Device(std::string name, std::shared_ptr<Machine> machine) : name_(std::move(name)), machine_(std::move(machine)) {}
+  Device(std::string name, std::shared_ptr<Machine> machine);
   const std::string& name() const { return name_; }
   std::string description() const { return machine_->description(); }
   int threads() const { return machine_->threads(); }
-  std::int64_t scratch_bytes() const { return machine_->scratch_bytes(); }
+  std::int64_t scratch_bytes() const { return machine_->usable_here() ? machine_->scratch_bytes() : 0; }
 
   // Checks the call against its contract, then runs it. May be called from several threads at once.
   Status run(Call& call, Outcome* outcome = nullptr);
@@ -141,16 +171,19 @@ class Device {
   Status compile_ahead(std::vector<Call> calls, const CompileProgress& progress = {});
   // How long its kernels took to compile when they were, which may be long ago; 0 where nothing is compiled.
   Result<double> compile_seconds(Call& call);
-  AccessChecks access_checks() const { return machine_->access_checks(); }
+  AccessChecks access_checks() const { return machine_->usable_here() ? machine_->access_checks() : AccessChecks(); }
   // The kernels that were compiled at run time and have been loaded; none on the cpu device, which has its own.
-  std::vector<KernelFacts> kernels() const { return machine_->kernels(); }
+  std::vector<KernelFacts> kernels() const;
   bool keeps_journal() const { return machine_->keeps_journal(); }
 
-  // Memory that operators here reach without copying, aligned to 256 bytes, its contents undefined. A buffer may go
-  // while work that uses it is queued: the memory is handed out again only to work queued later.
+  // Memory that operators here reach without copying, aligned to 256 bytes, its contents undefined; at most kMostBytes
+  // of it. A buffer may go while work that uses it is queued: the memory is handed out again only to work queued later.
   Result<Buffer> allocate(std::int64_t bytes);
   // Host memory that the device reaches directly: copies from and to it are faster, and copy_out does not wait.
   Result<Buffer> allocate_pinned(std::int64_t bytes);
+  // The same with a type and a shape (tensor.h).
+  template <class T> Result<Tensor<T>> tensor(std::int64_t size);
+  template <class T> Result<Tensor<T>> tensor(std::int64_t rows, std::int64_t cols);
   // Copies are queued like calls. copy_in returns when the host's memory may be changed again. copy_out returns when
   // the bytes are there; where the host's memory is pinned it returns at once, and they are there after wait().
   Status copy_in(void* device, const void* host, std::int64_t bytes);
@@ -159,7 +192,7 @@ class Device {
   Status copy(void* to, const void* from, std::int64_t bytes);
 
   // Whether that memory is the device's own, so that it is read through copy_out; else it is the host's.
-  Result<bool> holds(const void* memory) const { return machine_->holds(memory); }
+  Result<bool> holds(const void* memory) const;
 
   // Waits for everything queued. Its status is the first failure among the calls that returned before they were
   // done, such as a label out of range, and each is told once.
@@ -168,11 +201,15 @@ class Device {
   // Gives memory that is held for reuse back to the driver.
   Status trim();
 
-  // Marks this point of the queue, and the time the device took from one to another (waits for the later).
+  // Marks this point of the queue, and the time the device took from one to another (waits for the later). Marks of
+  // another device are refused.
   Result<Mark> mark();
   Result<double> seconds_between(const Mark& earlier, const Mark& later);
 
  private:
+  Status usable() const;
+  Result<Buffer> allocate(std::int64_t bytes, bool pinned);
+
   std::string name_;
   std::shared_ptr<Machine> machine_;
 };

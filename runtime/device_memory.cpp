@@ -22,6 +22,11 @@ Status check_copy(const void* to, const void* from, std::int64_t bytes) {
   return {};
 }
 
+// In a fork: given back by nobody, and no leak to who looks for some.
+void leave(void* of_parent) {
+  leave_as_it_is(std::shared_ptr<void>(of_parent, [](void*) {}));
+}
+
 using Clock = std::chrono::steady_clock;
 
 }  // namespace
@@ -37,44 +42,95 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 }
 
 void Buffer::reset() {
-  if (data_ != nullptr && pinned_) machine_->release_pinned(data_, bytes_);
-  if (data_ != nullptr && !pinned_) machine_->release(data_, bytes_);
+  if (data_ != nullptr) {
+    if (!machine_->usable_here())
+      leave(data_);
+    else if (pinned_)
+      machine_->release_pinned(data_, bytes_);
+    else
+      machine_->release(data_, bytes_);
+  }
   machine_.reset();
   data_ = nullptr;
   bytes_ = 0;
 }
 
-Result<Buffer> Device::allocate(std::int64_t bytes) {
+struct Mark::Point {
+  Point(std::shared_ptr<Machine> of, void* place, std::string name)
+      : machine(std::move(of)), at(place), device(std::move(name)) {}
+  ~Point() {
+    if (machine->usable_here())
+      machine->release_mark(at);
+    else
+      leave(at);
+  }
+  Point(const Point&) = delete;
+  Point& operator=(const Point&) = delete;
+
+  const std::shared_ptr<Machine> machine;
+  void* const at;
+  const std::string device;
+};
+
+Result<Buffer> Device::allocate(std::int64_t bytes) { return allocate(bytes, false); }
+Result<Buffer> Device::allocate_pinned(std::int64_t bytes) { return allocate(bytes, true); }
+// Every size below here has passed this, and may be rounded up without a thought.
+Result<Buffer> Device::allocate(std::int64_t bytes, bool pinned) {
   if (bytes < 0) return Status::invalid(fmt::format("a buffer of {} bytes; it must not be negative", bytes));
-  auto memory = machine_->allocate(bytes);
+  if (bytes > kMostBytes)
+    return Status::invalid(fmt::format("a buffer of {} bytes; the most is {}", bytes, kMostBytes));
+  if (Status s = usable(); !s.ok()) return s;
+  auto memory = pinned ? machine_->allocate_pinned(bytes) : machine_->allocate(bytes);
   if (!memory.ok()) return memory.status();
-  return Buffer(machine_, memory.value(), bytes, false);
-}
-Result<Buffer> Device::allocate_pinned(std::int64_t bytes) {
-  if (bytes < 0) return Status::invalid(fmt::format("a buffer of {} bytes; it must not be negative", bytes));
-  auto memory = machine_->allocate_pinned(bytes);
-  if (!memory.ok()) return memory.status();
-  return Buffer(machine_, memory.value(), bytes, true);
+  return Buffer(machine_, memory.value(), bytes, pinned);
 }
 Status Device::copy_in(void* device, const void* host, std::int64_t bytes) {
   if (Status s = check_copy(device, host, bytes); !s.ok() || bytes == 0) return s;
+  if (Status s = usable(); !s.ok()) return s;
   return machine_->copy_in(device, host, bytes);
 }
 Status Device::copy_out(void* host, const void* device, std::int64_t bytes) {
   if (Status s = check_copy(host, device, bytes); !s.ok() || bytes == 0) return s;
+  if (Status s = usable(); !s.ok()) return s;
   return machine_->copy_out(host, device, bytes);
 }
 Status Device::copy(void* to, const void* from, std::int64_t bytes) {
   if (Status s = check_copy(to, from, bytes); !s.ok() || bytes == 0) return s;
+  if (Status s = usable(); !s.ok()) return s;
   return machine_->copy(to, from, bytes);
 }
-Status Device::wait() { return machine_->wait(); }
-Result<DeviceMemory> Device::memory() const { return machine_->memory(); }
-Status Device::trim() { return machine_->trim(); }
-Result<Mark> Device::mark() { return machine_->mark(); }
+Result<bool> Device::holds(const void* memory) const {
+  if (Status s = usable(); !s.ok()) return s;
+  return machine_->holds(memory);
+}
+Status Device::wait() {
+  Status s = usable();
+  return s.ok() ? machine_->wait() : s;
+}
+Result<DeviceMemory> Device::memory() const {
+  if (Status s = usable(); !s.ok()) return s;
+  return machine_->memory();
+}
+Status Device::trim() {
+  Status s = usable();
+  return s.ok() ? machine_->trim() : s;
+}
+Result<Mark> Device::mark() {
+  if (Status s = usable(); !s.ok()) return s;
+  auto at = machine_->mark();
+  if (!at.ok()) return at.status();
+  return Mark(std::make_shared<const Mark::Point>(machine_, at.value(), name_));
+}
 Result<double> Device::seconds_between(const Mark& earlier, const Mark& later) {
-  if (!earlier || !later) return Status::invalid("the time between two marks, one of which was not made");
-  return machine_->seconds_between(earlier.get(), later.get());
+  for (const Mark* mark : {&earlier, &later}) {
+    const char* which = mark == &earlier ? "earlier" : "later";
+    if (!*mark) return Status::invalid(fmt::format("the time between two marks: the {} one was not made", which));
+    if (mark->point_->machine != machine_)
+      return Status::invalid(fmt::format("the time between two marks: the {} one is of another device ({}), not of {}",
+                                         which, mark->point_->device, name_));
+  }
+  if (Status s = usable(); !s.ok()) return s;
+  return machine_->seconds_between(earlier.point_->at, later.point_->at);
 }
 
 Result<std::int64_t> Machine::workspace(const Call& call) const { return call.contract->workspace(call, threads()); }
@@ -90,7 +146,9 @@ Status Machine::queue(const Call& call) {
 Result<void*> Machine::allocate(std::int64_t bytes) {
   const std::int64_t rounded = (bytes / kAlignment + 1) * kAlignment;
   void* memory = std::aligned_alloc(kAlignment, static_cast<std::size_t>(rounded));
-  if (memory == nullptr) return Status(Code::unavailable, fmt::format("out of memory: {} bytes asked", bytes));
+  if (memory == nullptr)
+    return Status(Code::unavailable, fmt::format("out of memory: {} bytes asked; this machine has {}", bytes,
+                                                 std::int64_t{sysconf(_SC_PAGESIZE)} * sysconf(_SC_PHYS_PAGES)));
   host_bytes_ += bytes;
   return memory;
 }
@@ -116,9 +174,8 @@ Result<DeviceMemory> Machine::memory() {
   return DeviceMemory{host_bytes_, 0, page * sysconf(_SC_AVPHYS_PAGES), page * sysconf(_SC_PHYS_PAGES)};
 }
 Status Machine::trim() { return {}; }
-Result<std::shared_ptr<void>> Machine::mark() {
-  return std::shared_ptr<void>(std::make_shared<Clock::time_point>(Clock::now()));
-}
+Result<void*> Machine::mark() { return new Clock::time_point(Clock::now()); }
+void Machine::release_mark(void* mark) { delete static_cast<Clock::time_point*>(mark); }
 Result<double> Machine::seconds_between(void* earlier, void* later) {
   return std::chrono::duration<double>(*static_cast<const Clock::time_point*>(later) -
                                        *static_cast<const Clock::time_point*>(earlier))

@@ -1,5 +1,6 @@
 // What a call answers: good, or a code and one sentence naming the operand, the value and the limit.
-// The library neither prints nor throws nor aborts; the codes are the command's exit codes.
+// The library neither prints nor throws nor aborts, but where a Result is asked for a value that it does not have. The
+// codes are the command's exit codes.
 #pragma once
 #include <cassert>
 #include <optional>
@@ -31,7 +32,11 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-// A value, or the reason there is none.
+// Prints "tokitai: " and the status's sentence to standard error, and aborts.
+[[noreturn]] void end_without_value(const Status& status);
+
+// A value, or the reason there is none. It holds both itself and refers to nothing else. Asking for the value without
+// looking first is to say that there is one: where there is none, the program ends with the reason.
 template <class T> class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}                                  // NOLINT(google-explicit-constructor)
@@ -39,13 +44,18 @@ template <class T> class [[nodiscard]] Result {
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
-  T& value() & { return *value_; }
-  const T& value() const& { return *value_; }
-  T value() && { return *std::move(value_); }
-  T* operator->() { return &*value_; }
-  const T* operator->() const { return &*value_; }
+  T& value() & { return there(), *value_; }
+  const T& value() const& { return there(), *value_; }
+  T value() && { return there(), *std::move(value_); }
+  T* operator->() { return there(), &*value_; }
+  const T* operator->() const { return there(), &*value_; }
 
  private:
+  void there() const {
+    if (!value_.has_value()) [[unlikely]]
+      end_without_value(status_);
+  }
+
   std::optional<T> value_;
   Status status_;
 };

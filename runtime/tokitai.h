@@ -8,6 +8,7 @@
 #include "tokitai/layernorm.h"
 #include "tokitai/softmax.h"
 #include "tokitai/status.h"
+#include "tokitai/tensor.h"
 #include "tokitai/view.h"
 
 namespace tokitai {

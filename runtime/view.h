@@ -9,6 +9,10 @@
 
 namespace tokitai {
 
+// The most bytes of a buffer, and of all operands of a call together: as many as a processor has addresses. Sums of
+// such sizes, and multiples by a few thousand (GEMM's panels), stay inside 64 bits.
+inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
+
 enum class Type : std::uint8_t { f16, bf16, f32, i32, i64 };
 
 constexpr std::size_t size_of(Type type) {
@@ -56,6 +60,10 @@ template <class T> constexpr Type type_of() {
   }
 }
 
+// Ranks of views that could not be made as they were asked for (tensor.h); every call refuses them.
+inline constexpr int kWrongSize = -1;  // the range that was to be `shape` holds row_stride elements
+inline constexpr int kHasGaps = -2;    // a matrix that is no vector: its rows are row_stride apart
+
 template <class Pointer> struct BasicView {
   Pointer data = nullptr;
   Type type = Type::f32;
@@ -66,12 +74,20 @@ template <class Pointer> struct BasicView {
   constexpr bool present() const { return rank != 0; }
   constexpr std::int64_t rows() const { return shape[0]; }
   constexpr std::int64_t cols() const { return rank == 2 ? shape[1] : 1; }
-  constexpr std::int64_t elements() const { return rank == 0 ? 0 : rows() * cols(); }
+  constexpr std::int64_t elements() const { return rank <= 0 ? 0 : rows() * cols(); }
 
   constexpr operator BasicView<const void*>() const  // NOLINT(google-explicit-constructor)
     requires(!std::is_same_v<Pointer, const void*>)
   {
     return {data, type, rank, shape, row_stride};
+  }
+  // What a compiler meets where a view of constant memory is given for an output.
+  template <class Output>
+    requires(std::is_same_v<Pointer, const void*> && std::is_same_v<Output, BasicView<void*>>)
+  constexpr operator Output() const {  // NOLINT(google-explicit-constructor)
+    static_assert(!std::is_same_v<Output, BasicView<void*>>,
+                  "tokitai: an output needs memory that may be written; this is a view of constant memory");
+    return {};
   }
 };
 

@@ -30,6 +30,11 @@ void take_descriptors(msghdr& message, std::vector<Descriptor>* wanted) {
 
 }  // namespace
 
+void Channel::hang_up() {
+  if (socket_) ::shutdown(socket_.get(), SHUT_RDWR);
+  socket_.close();
+}
+
 ssize_t receive_some(int socket, char* to, std::size_t bytes, std::vector<Descriptor>* wanted) {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
   iovec part{to, bytes};

@@ -30,6 +30,8 @@ class Channel {
   explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
   bool open() const { return static_cast<bool>(socket_); }
   void close() { socket_.close(); }
+  // Closes it so that the other side hears it, even where a fork of this process has the socket too.
+  void hang_up();
 
   // `descriptors` travel with the message.
   Status send(Kind kind, std::uint32_t sequence, const std::string& body, Clock::time_point deadline,

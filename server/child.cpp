@@ -16,6 +16,11 @@
 #include <cstring>
 
 #include "compiler/process.h"
+#include "tokitai/process.h"
+
+// Where the programs of the installed package are. The package's CMake file puts one that knows into whatever is linked
+// with a static library.
+extern "C" __attribute__((weak)) const char* tokitai_programs() { return nullptr; }
 
 namespace tokitai::server {
 namespace {
@@ -94,6 +99,8 @@ void Starter::run(const std::function<void()>& work) {
 }
 
 Result<Child> Child::start(Starter& starter, const fs::path& program) {
+  // A fork that had the worker's end would keep its death from being heard here.
+  const auto no_fork = hold_forks();
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return Status(Code::unavailable, fmt::format("a socket for the worker: {}", std::strerror(errno)));
@@ -131,7 +138,7 @@ void Child::kill() const {
 }
 
 Result<std::string> Child::end(std::chrono::milliseconds patience, std::mutex* closing) {
-  channel_.close();
+  channel_.hang_up();
   bool killed = false;
   if (!ended_within(patience)) {
     kill();
@@ -167,9 +174,11 @@ Result<fs::path> worker_program() {
   Dl_info library{};
   if (::dladdr(reinterpret_cast<void*>(&worker_program), &library) != 0 && library.dli_fname != nullptr)
     if (const fs::path file = fs::canonical(library.dli_fname, error); !error) {
-      folders.push_back(file.parent_path());
-      folders.push_back(file.parent_path().parent_path() / "bin");
+      const fs::path place = file.parent_path();  // lib, or lib and a processor's name
+      for (const fs::path& folder : {place, place.parent_path() / "bin", place.parent_path().parent_path() / "bin"})
+        folders.push_back(folder);
     }
+  if (const char* installed = tokitai_programs(); installed != nullptr) folders.emplace_back(installed);
   std::string looked;
   for (const fs::path& folder : folders) {
     if (runs(folder / kName)) return folder / kName;

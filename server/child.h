@@ -57,7 +57,8 @@ class Child {
   Channel channel_;
 };
 
-// The program tokitai-worker: $TOKITAI_WORKER, or beside the running program or the library, or in PATH.
+// The program tokitai-worker: $TOKITAI_WORKER, or beside the running program or the library, or of the package that was
+// linked, or in PATH.
 Result<std::filesystem::path> worker_program();
 
 }  // namespace tokitai::server

@@ -26,17 +26,11 @@ class WorkerMachine : public Machine {
         supervisor_(std::move(supervisor)),
         time_(time),
         where_(std::move(where)) {}
-  ~WorkerMachine() override {
-    if (ours()) return;
-    supervisor_->abandon();
-    staging_.abandon();
-    journal_.memory.abandon();
-  }
+  void leave_fork() override { supervisor_->abandon(); }
 
   Status start() { return supervisor_->start(); }
 
   Status run(const Call& call, Outcome& outcome) override {
-    if (!ours()) return forked();
     const std::lock_guard lock(mutex_);
     PlacedOperands operands(*arena_, buffers_, staging_, journal_room());
     if (Status s = operands.place(call); !s.ok()) return named(call, s);
@@ -57,7 +51,6 @@ class WorkerMachine : public Machine {
   Result<std::int64_t> workspace(const Call& call) const override {
     // Asking the worker changes nothing that can be seen here.
     auto& self = const_cast<WorkerMachine&>(*this);
-    if (!ours()) return forked();
     const std::lock_guard lock(self.mutex_);
     PlacedOperands operands(*arena_, self.buffers_, self.staging_, self.journal_room());
     if (Status s = operands.place(call); !s.ok()) return named(call, s);
@@ -71,20 +64,14 @@ class WorkerMachine : public Machine {
   int threads() const override { return supervisor_->welcome().threads; }
   std::string description() const override { return fmt::format("{}, {}", supervisor_->welcome().description, where_); }
 
-  Result<void*> allocate(std::int64_t bytes) override {
-    if (!ours()) return forked();
-    return buffers_.allocate(bytes);
-  }
-  void release(void* memory, std::int64_t) override {
-    if (ours()) buffers_.release(memory);
-  }
+  Result<void*> allocate(std::int64_t bytes) override { return buffers_.allocate(bytes); }
+  void release(void* memory, std::int64_t) override { buffers_.release(memory); }
   Result<DeviceMemory> memory() override {
     const std::lock_guard lock(mutex_);
     const std::int64_t used = arena_->in_use(), kept = staging_.size() + journal_.memory.size();
     return DeviceMemory{used - kept, kept, arena_->size() - used, arena_->size()};
   }
   Status trim() override {
-    if (!ours()) return forked();
     const std::lock_guard lock(mutex_);
     staging_.trim();
     journal_.memory.trim();
@@ -92,10 +79,6 @@ class WorkerMachine : public Machine {
   }
 
  private:
-  bool ours() const { return ::getpid() == owner_; }
-  static Status forked() {
-    return {Code::unavailable, "a worker device belongs to the process that opened it, not to a fork of it"};
-  }
   static Status named(const Call& call, const Status& s) {
     return {s.code(), fmt::format("{}: {}", call.contract->name, s.message())};
   }
@@ -148,7 +131,6 @@ class WorkerMachine : public Machine {
     return reference.ok() ? reference->run(call.value(), &outcome) : reference.status();
   }
 
-  const pid_t owner_ = ::getpid();
   const std::unique_ptr<Arena> arena_;
   std::mutex mutex_;  // one call at a time
   Buffers buffers_;

@@ -24,7 +24,6 @@ class Staging {
   std::int64_t offset() const { return offset_; }
   std::int64_t size() const { return bytes_; }
   void trim();
-  void abandon() { bytes_ = 0; }  // in a fork: it is another process's
 
  private:
   Arena& arena_;

@@ -42,7 +42,7 @@ bool ServerConnection::released_within(std::chrono::milliseconds time) {
 }
 
 Result<std::string> ServerConnection::end(std::chrono::milliseconds) {
-  channel_.close();
+  channel_.hang_up();
   if (released_within(patience_)) return "the connection to " + name() + " was lost";
   return Status(Code::unavailable,
                 fmt::format("{} still holds the shared memory {:g} s after the connection ended; calls are refused "

@@ -14,7 +14,7 @@ class ServerConnection : public Supervisor {
   ServerConnection(Hello hello, std::filesystem::path path, int shared,
                    std::chrono::milliseconds patience = std::chrono::seconds(10))
       : Supervisor(std::move(hello)), path_(std::move(path)), shared_(shared), patience_(patience) {}
-  ~ServerConnection() override = default;
+  ~ServerConnection() override { channel_.hang_up(); }
   void abandon() override { channel_.close(); }
 
  protected:

@@ -65,12 +65,6 @@ WorkerProcess::~WorkerProcess() {
   if (child_.running()) static_cast<void>(child_.end(kPatience));
 }
 
-void WorkerProcess::abandon() {
-  // In a fork the starter's thread is not there, and what it waits on could never be destroyed.
-  static_cast<void>(starter_.release());  // NOLINT(bugprone-unused-return-value)
-  child_.abandon();
-}
-
 void WorkerProcess::leave() {
   leaving_ = true;
   const std::lock_guard lock(mutex_);
@@ -79,7 +73,7 @@ void WorkerProcess::leave() {
 
 Status WorkerProcess::connect() {
   if (leaving_) return {Code::unavailable, "the worker is being ended"};
-  auto child = Child::start(*starter_, program_);
+  auto child = Child::start(starter_, program_);
   if (!child.ok()) return child.status();
   const std::lock_guard lock(mutex_);
   child_ = std::move(child).value();

@@ -20,7 +20,7 @@ class Supervisor {
 
   // Good at once where it works already.
   Status start();
-  // In a fork: what there is belongs to another process.
+  // In a fork: closes what there is, which belongs to another process. It does not notice.
   virtual void abandon() = 0;
   // How it greeted, and how often it was started.
   const Welcome& welcome() const { return welcome_; }
@@ -94,7 +94,7 @@ class WorkerProcess : public Supervisor {
   WorkerProcess(Hello hello, std::filesystem::path program, int shared)
       : Supervisor(std::move(hello)), program_(std::move(program)), shared_(shared) {}
   ~WorkerProcess() override;
-  void abandon() override;
+  void abandon() override { child_.abandon(); }
   // From another thread: the question that is being asked fails, and so does every later one.
   void leave();
 
@@ -109,7 +109,7 @@ class WorkerProcess : public Supervisor {
  private:
   const std::filesystem::path program_;
   const int shared_;
-  std::unique_ptr<Starter> starter_ = std::make_unique<Starter>();
+  Starter starter_;
   std::mutex mutex_;  // of child_, where it is made, ended or killed
   Child child_;
 };

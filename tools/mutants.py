@@ -25,7 +25,11 @@ CHECK_LIMIT = 60  # seconds; a fault may also make the check hang
 PARTS = {
     "lists": ("adamw", "lists_test"),
     "server": ("adamw;softmax", "server_mutant_check"),
+<<<<<<< HEAD
     "promises": ("embedding;gemm;layernorm;softmax", "promises_mutant_check"),
+=======
+    "runtime": ("adamw;softmax", "runtime_mutant_check"),
+>>>>>>> runtime
 }
 
 

@@ -202,22 +202,30 @@ TEST_F(ArgumentCheck, RefusesSizesThatOverflow) {
   constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
   auto a = layernorm();
   a.x = matrix(at<f16>(0), kHuge, 5);
-  expect_refused(a, {"x has shape [9223372036854775807, 5]", "2^63 bytes"});
+  expect_refused(a, {"x has shape [9223372036854775807, 5]", "2^48 bytes"});
   a.x = matrix(at<f16>(0), std::int64_t{1} << 60, 5, 8);
-  expect_refused(a, {"x has shape [1152921504606846976, 5]", "row stride 8", "2^63 bytes"});
+  expect_refused(a, {"x has shape [1152921504606846976, 5]", "row stride 8", "2^48 bytes"});
   const AdamwTensor one = {.theta = vector(nowhere<f16>(0), std::int64_t{1} << 62), .m = {}, .v = {}, .grad = {}};
+<<<<<<< HEAD
   expect_refused(AdamwStep{.tensors = {&one, 1}, .t = 1}, {"theta has shape [4611686018427387904]", "2^63 bytes"});
+=======
+  expect_refused(AdamwStep{.tensors = {&one, 1}}, {"theta has shape [4611686018427387904]", "2^48 bytes"});
+>>>>>>> runtime
   a = layernorm();
   a.x = matrix(reinterpret_cast<f16*>(~std::uintptr_t{0xff}), 3, 100);
   expect_refused(a, {"x runs past the end of the address space"});
-  // Each tensor fits, their number of elements together does not.
+  // Each tensor fits, all together do not.
   std::vector<AdamwTensor> list(5);
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::int64_t n = (std::int64_t{1} << 61) - 1;
+    const std::int64_t n = std::int64_t{1} << 44;
     list[i] = {vector(nowhere<f16>(i), n), vector(nowhere<float>(i), n), vector(nowhere<float>(i), n),
                vector(nowhere<const f16>(i), n)};
   }
+<<<<<<< HEAD
   expect_refused(AdamwStep{.tensors = list, .t = 1}, {"2^63 elements"});
+=======
+  expect_refused(AdamwStep{.tensors = list}, {"m[list index 1]", "2^48 bytes together"});
+>>>>>>> runtime
 }
 
 TEST_F(ArgumentCheck, RefusesMoreColumnsThanBinary32CountsExactly) {

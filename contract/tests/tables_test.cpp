@@ -15,7 +15,7 @@
 #include "operators/layernorm/definition.h"
 #include "operators/softmax/definition.h"
 #include "testing/instance.h"
-#include "tokitai/device.h"
+#include "tokitai/tokitai.h"
 
 namespace tokitai {
 namespace {
@@ -261,6 +261,29 @@ TEST(Workspace, BoundsTheScratchOfACall) {
         ASSERT_TRUE(device.run(c.call).ok());
         EXPECT_LE(device.scratch_bytes(), promised + (threads + 1) * kCacheLine);
       }
+}
+
+// What the check lets pass can be multiplied and added up: the formula is evaluated in 128 bits, the function is not.
+TEST(Workspace, OfTheLargestCallsDoesNotOverflow) {
+  auto* nowhere = reinterpret_cast<float*>(std::uintptr_t{1} << 44);
+  const std::int64_t most = (kMostBytes - 64) / 8;  // two operands of so many f32, and small ones
+  auto* second = nowhere + most;
+  auto* third = second + most;
+  const Call calls[] = {
+      bind(GemmForward{.a = matrix(nowhere, 1, most), .b = matrix(second, most, 1), .c = matrix(third, 1, 1)}),
+      bind(GemmGradA{.dc = matrix(nowhere, 1, most), .b = matrix(second, 1, most), .da = matrix(third, 1, 1)}),
+      bind(GemmGradB{.dc = matrix(nowhere, most, 1), .a = matrix(second, most, 1), .db = matrix(third, 1, 1)}),
+      bind(SoftmaxForward{.x = matrix(nowhere, most, 1), .y = matrix(second, most, 1)}),
+      bind(SoftmaxForward{.x = matrix(nowhere, most >> 24, 1 << 24), .y = matrix(second, most >> 24, 1 << 24)}),
+  };
+  for (Call call : calls) {
+    const Status status = check(call);
+    ASSERT_TRUE(status.ok()) << status.message();
+    for (int threads : {1, 1024})
+      EXPECT_EQ(call.contract->workspace(call, threads),
+                evaluate(call.contract->workspace_formula, call, threads).value())
+          << call.contract->name;
+  }
 }
 
 TEST(Workspace, OfARowOperatorWithoutColumnSumsIsAFewRowsPerThread) {

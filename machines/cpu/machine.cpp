@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <atomic>
+#include <memory>
+#include <system_error>
 #include <thread>
 
 #include "machines/cpu/pool.h"
@@ -70,27 +73,82 @@ constexpr Isa kIsas[] = {
     {"portable", runs_portable},
 };
 
+// Threads that live in one process. A fork has none of them: the first call there gets others. What its parent's were
+// doing, and the locks and scratch memory they held, is never touched again.
+class Crew {
+ public:
+  explicit Crew(int threads) : here_(new Here(threads)) {}
+  ~Crew() { end(here_.load()); }
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  // nullptr in a fork where nobody has called yet.
+  Pool* started() const {
+    Here* here = here_.load(std::memory_order_acquire);
+    return here->home.here() ? &here->pool : nullptr;
+  }
+  // std::system_error where the system does not give that many threads.
+  Pool& pool(int threads) {
+    if (Pool* there = started()) [[likely]]
+      return *there;
+    // Without a lock, which a fork of the fork would find held: where two begin at once, one of them is first.
+    Here* left = here_.load();
+    auto* mine = new Here(threads);
+    const bool first = !left->home.here() && here_.compare_exchange_strong(left, mine);
+    end(first ? left : mine);
+    return here_.load()->pool;
+  }
+
+ private:
+  struct Here {
+    explicit Here(int threads) : pool(threads) {}
+    const HomeProcess home;
+    Pool pool;
+  };
+  static void end(Here* one) {
+    if (one->home.here())
+      delete one;
+    else
+      leave_as_it_is(std::shared_ptr<Here>(one));
+  }
+  std::atomic<Here*> here_;
+};
+
 class CpuMachine : public Machine {
  public:
-  CpuMachine(const Isa& isa, int threads) : isa_(isa), tables_(tables_of(isa.name)), pool_(threads) {}
+  CpuMachine(const Isa& isa, int threads)
+      : isa_(isa), threads_(threads), tables_(tables_of(isa.name)), crew_(threads) {}
 
   Status run(const Call& call, Outcome& outcome) override {
     const Kernel kernel = find_kernel<Kernel>(tables_, call);
     if (kernel == nullptr) return no_kernel(call, "cpu");
-    const auto held = pool_.acquire();
-    return status_of(call, kernel(call, pool_), outcome);
+    try {
+      Pool& pool = crew_.pool(threads_);
+      const auto held = pool.acquire();
+      return status_of(call, kernel(call, pool), outcome);
+    } catch (const std::system_error&) {
+      return no_threads(threads_);
+    }
   }
   bool keeps_journal() const override { return true; }
-  int threads() const override { return pool_.threads(); }
-  std::int64_t scratch_bytes() const override { return pool_.scratch_bytes(); }
+  bool survives_fork() const override { return true; }
+  int threads() const override { return threads_; }
+  std::int64_t scratch_bytes() const override {
+    const Pool* pool = crew_.started();
+    return pool != nullptr ? pool->scratch_bytes() : 0;
+  }
   std::string description() const override {
-    return fmt::format("{}, {} thread{}", isa_.name, pool_.threads(), pool_.threads() == 1 ? "" : "s");
+    return fmt::format("{}, {} thread{}", isa_.name, threads_, threads_ == 1 ? "" : "s");
+  }
+  static Status no_threads(int threads) {
+    return {Code::unavailable, fmt::format("the system does not give {} threads", threads)};
   }
 
  private:
   const Isa& isa_;
+  const int threads_;
   Tables tables_;
-  Pool pool_;
+  Crew crew_;
 };
 
 }  // namespace
@@ -113,7 +171,7 @@ Result<std::shared_ptr<Machine>> make_machine(const DeviceOptions& options) {
     try {
       return std::shared_ptr<Machine>(std::make_shared<CpuMachine>(isa, std::min(threads, kMostThreads)));
     } catch (const std::exception&) {  // std::system_error or std::bad_alloc
-      return Status(Code::unavailable, fmt::format("the system does not give {} threads", threads));
+      return CpuMachine::no_threads(threads);
     }
   }
   for (const Isa& isa : kIsas)

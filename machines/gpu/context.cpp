@@ -106,7 +106,7 @@ Result<void*> Context::allocate_pinned(std::int64_t bytes) {
           "allocating pinned host memory",
           [&] { return driver_.allocate_pinned(memory, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))); });
       !s.ok())
-    return s;
+    return Status(s.code(), fmt::format("{} ({} bytes asked)", s.message(), bytes));
   return memory;
 }
 void Context::release_pinned(void* memory) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "tokitai/process.h"
 #include "tokitai/status.h"
 
 namespace tokitai::gpu {
@@ -50,7 +51,8 @@ class Driver {
   static Result<Driver*> amd();
 
   virtual ~Driver() = default;
-  virtual std::string_view prefix() const = 0;  // of device names: "cuda", "amd"
+  bool usable_here() const { return home_.here(); }  // drivers do not survive a fork
+  virtual std::string_view prefix() const = 0;       // of device names: "cuda", "amd"
   virtual int count() const = 0;
   virtual Result<DeviceFacts> facts(int index) = 0;
 
@@ -99,6 +101,9 @@ class Driver {
   virtual bool out_of_memory(Error error) const = 0;
   // Whether the context is beyond use after it, as after an illegal address.
   virtual bool fatal(Error error) const = 0;
+
+ private:
+  const HomeProcess home_;
 };
 
 // "cuda:0", "amd:1".

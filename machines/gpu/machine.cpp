@@ -90,13 +90,14 @@ class GpuMachine final : public Machine {
   Result<DeviceMemory> memory() override { return context_->memory(); }
   Status trim() override { return context_->trim(); }
 
-  Result<std::shared_ptr<void>> mark() override {
-    auto event = context_->make_event(true);
-    if (!event.ok()) return event.status();
-    auto mark = std::make_shared<Event>(std::move(event).value());
-    if (Status s = mark->record(context_->stream()); !s.ok()) return s;
-    return std::shared_ptr<void>(mark);
+  Result<void*> mark() override {
+    auto made = context_->make_event(true);
+    if (!made.ok()) return made.status();
+    auto event = std::make_unique<Event>(std::move(made).value());
+    if (Status s = event->record(context_->stream()); !s.ok()) return s;
+    return event.release();
   }
+  void release_mark(void* mark) override { delete static_cast<Event*>(mark); }
   Result<double> seconds_between(void* earlier, void* later) override {
     if (Status s = static_cast<Event*>(later)->wait(); !s.ok()) return s;
     return static_cast<Event*>(later)->seconds_since(*static_cast<Event*>(earlier));

@@ -22,6 +22,13 @@ Result<DeviceName> parse_name(std::string_view name) {
   return parsed;
 }
 
-Result<Driver*> driver_of(std::string_view vendor) { return vendor == "cuda" ? Driver::nvidia() : Driver::amd(); }
+Result<Driver*> driver_of(std::string_view vendor) {
+  auto driver = vendor == "cuda" ? Driver::nvidia() : Driver::amd();
+  if (driver.ok() && !driver.value()->usable_here())
+    return Status(Code::unavailable,
+                  "the GPU's driver was opened before this process was forked, and does not survive that; open GPUs "
+                  "after forking, or start the process anew");
+  return driver;
+}
 
 }  // namespace tokitai::gpu

@@ -26,6 +26,7 @@ class ReferenceMachine : public Machine {
     return kernel == nullptr ? no_kernel(call, "reference") : status_of(call, kernel(call), outcome);
   }
   bool keeps_journal() const override { return true; }
+  bool survives_fork() const override { return true; }
   std::string description() const override { return "plain scalar loops, one thread: defines the bits"; }
 
  private:

@@ -1,12 +1,54 @@
 #!/usr/bin/env bash
-# Installs the build in $1 to a temporary prefix, builds user.cpp against the package with compiler $2, runs it.
+# What others build on: installs the build in $1 to a temporary prefix and uses it from outside, with compiler $2.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
+tree=$(cd "$here/../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-cmake --install "$1" --prefix "$folder/prefix" >/dev/null
-cmake -S "$here" -B "$folder/build" -G Ninja -DCMAKE_PREFIX_PATH="$folder/prefix" -DCMAKE_CXX_COMPILER="$2" >/dev/null
-cmake --build "$folder/build" >/dev/null
-found=$("$folder/build/user")
-[ "$found" = "0.333333 0.090031 0.665241" ] || { echo "the installed package gave: $found"; exit 1; }
-"$folder/prefix/bin/tokitai" --version
+prefix=$folder/prefix
+fail() { echo "the installed package: $*"; exit 1; }
+# Builds the folder $1 against the package. Nothing beside the prefix may be found.
+build() {
+  cmake -S "$1" -B "$1/build" -G Ninja -Wno-dev -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$2" >"$folder/log" 2>&1 &&
+    cmake --build "$1/build" >>"$folder/log" 2>&1 || { cat "$folder/log"; fail "$1 does not build"; }
+}
+unset TOKITAI_WORKER
+cmake --install "$1" --prefix "$prefix" >/dev/null
+"$prefix/bin/tokitai" --version
+
+# Headers name no file that a user does not have.
+named=$(grep -rhoE '[A-Za-z0-9_/.]+\.(h|md|cpp|txt|py|inc|json)\b' "$prefix/include/tokitai" | sort -u)
+for name in $named; do
+  [ -e "$prefix/include/$name" ] || [ -e "$prefix/include/tokitai/$name" ] || [ -e "$prefix/share/doc/tokitai/$name" ] ||
+    fail "its headers name $name, which is not installed"
+done
+
+mkdir "$folder/user"
+cp "$here/CMakeLists.txt" "$here/user.cpp" "$folder/user"
+build "$folder/user" "$2"
+found=$("$folder/user/build/user")
+[ "$found" = "0.333333 0.090031 0.665241" ] || fail "softmax gave $found"
+
+# The README's example is what it says.
+mkdir "$folder/readme"
+awk '/^```cpp$/ { on = 1; next } /^```$/ { if (on) exit } on' "$tree/README.md" >"$folder/readme/main.cpp"
+cat >"$folder/readme/CMakeLists.txt" <<'CMAKE'
+find_package(tokitai REQUIRED)
+add_executable(readme main.cpp)
+target_link_libraries(readme PRIVATE tokitai::tokitai)
+CMAKE
+build "$folder/readme" "$2"
+[ "$("$folder/readme/build/readme")" = "mean 1, rstd 316.228" ] || fail "the README's example gave something else"
+
+# The example trains with the same bits on every device, and finds the package's own worker; also where the prefix was
+# moved and the program was built against it there.
+for place in "$prefix" "$folder/moved"; do
+  [ "$place" = "$prefix" ] || mv "$prefix" "$place"
+  prefix=$place
+  rm -rf "$folder/example"
+  cp -r "$prefix/share/doc/tokitai/examples/linear_classifier" "$folder/example"
+  build "$folder/example" "$2"
+  "$folder/example/build/linear_classifier" cpu reference worker:cpu lockstep >"$folder/trained" || { cat "$folder/trained"; fail "the example failed"; }
+  [ "$(tail -n 1 "$folder/trained")" = "the same weights, bit for bit" ] || fail "the example's weights differ"
+done
+cat "$folder/trained"

@@ -142,6 +142,7 @@ int allocate(void** p, std::size_t bytes, bool pinned) {
   for (const auto& [begin, a] : s.memory) used += a.pinned ? 0 : a.bytes;
   if (!pinned && bytes > s.total - used) return kNoMemory;
   *p = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
+  if (*p == nullptr) return kNoMemory;
   std::memset(*p, 0xdb, bytes);
   s.memory[static_cast<char*>(*p)] = {bytes, static_cast<int>(current - contexts), pinned};
   ++s.counts.allocations;
@@ -183,8 +184,11 @@ int cuDeviceGetAttribute(int* value, int which, int) {
   const auto found = values.find(which);
   return found == values.end() ? kInvalid : (*value = found->second, 0);
 }
-int cuDevicePrimaryCtxRetain(void** context, int device) { return *context = contexts + device, 0; }
-int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  ++state().counts.contexts;
+  return *context = contexts + device, 0;
+}
+int cuDevicePrimaryCtxRelease_v2(int) { return --state().counts.contexts, 0; }
 int cuCtxGetCurrent(void** context) { return *context = current, 0; }
 int cuCtxSetCurrent(void* context) { return current = static_cast<char*>(context), 0; }
 int cuMemAlloc_v2(unsigned long long* p, std::size_t bytes) {
@@ -254,11 +258,15 @@ int cuStreamSynchronize(void* stream) {
   ++state().counts.waits;
   return do_all(*static_cast<Stream*>(stream));
 }
-int cuEventCreate(void** event, unsigned) { return *event = new Event, current == nullptr ? kBadContext : 0; }
+int cuEventCreate(void** event, unsigned) {
+  ++state().counts.events;
+  return *event = new Event, current == nullptr ? kBadContext : 0;
+}
 int cuEventDestroy_v2(void* event) {
   const Lock lock(state().mutex);
   do_everything();
   delete static_cast<Event*>(event);
+  --state().counts.events;
   return 0;
 }
 int cuEventRecord(void* event, void* stream) {

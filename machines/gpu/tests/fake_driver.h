@@ -8,6 +8,7 @@ namespace tokitai::gpu::fake {
 
 struct Counts {
   int allocations = 0, copies_in = 0, copies_out = 0, fills = 0, waits = 0, modules = 0, launches = 0;
+  int contexts = 0, events = 0;  // that are open now
 };
 using Runner = void (*)(const char* kernel, const device::Arguments& arguments);
 

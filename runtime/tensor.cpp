@@ -1,0 +1,71 @@
+#include "tokitai/tensor.h"
+
+#include <fmt/format.h>
+
+#include "numerics/half.h"
+
+namespace tokitai {
+namespace {
+
+std::string shape_text(int rank, const std::array<std::int64_t, 2>& shape) {
+  return rank == 2 ? fmt::format("[{}, {}]", shape[0], shape[1]) : fmt::format("[{}]", shape[0]);
+}
+
+template <class To, class From, class Convert>
+std::vector<To> converted(std::span<const From> values, const Convert& convert) {
+  std::vector<To> all;
+  all.reserve(values.size());
+  for (const From& value : values) all.push_back(convert(value));
+  return all;
+}
+
+}  // namespace
+
+Result<AnyTensor> AnyTensor::make(const Device& device, Type type, int rank, std::array<std::int64_t, 2> shape) {
+  std::int64_t bytes = 0;
+  if (shape[0] < 0 || shape[1] < 0)
+    return Status::invalid(fmt::format("a tensor of shape {}; sizes must not be negative", shape_text(rank, shape)));
+  if (__builtin_mul_overflow(shape[0], shape[1], &bytes) ||
+      __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(type)), &bytes) || bytes > kMostBytes)
+    return Status::invalid(fmt::format("a tensor of shape {} and type {} takes more than 2^48 bytes",
+                                       shape_text(rank, shape), name_of(type)));
+  Device held = device;
+  auto buffer = held.allocate(bytes);
+  if (!buffer.ok()) return buffer.status();
+  const View view{buffer->data(), type, rank, shape, rank == 2 ? shape[1] : 1};
+  return AnyTensor(std::move(held), std::move(buffer).value(), view);
+}
+
+Status AnyTensor::copy_in(const void* from, std::size_t elements) {
+  if (elements != static_cast<std::size_t>(view_.elements()))
+    return Status::invalid(fmt::format("{} elements for a tensor of shape {}; it takes {}", elements,
+                                       shape_text(view_.rank, view_.shape), view_.elements()));
+  return device_.copy_in(view_.data, from, buffer_.size());
+}
+
+Status AnyTensor::copy_out(void* to, std::size_t elements) const {
+  if (elements != static_cast<std::size_t>(view_.elements()))
+    return Status::invalid(fmt::format("room for {} elements of a tensor of shape {}; it has {}", elements,
+                                       shape_text(view_.rank, view_.shape), view_.elements()));
+  if (Status s = device_.copy_out(to, view_.data, buffer_.size()); !s.ok()) return s;
+  return device_.wait();
+}
+
+f16 to_f16(float value) { return {narrow_f16(value)}; }
+bf16 to_bf16(float value) { return {narrow_bf16(value)}; }
+float to_f32(f16 value) { return widen_f16(value.bits); }
+float to_f32(bf16 value) { return widen_bf16(value.bits); }
+std::vector<f16> to_f16(std::span<const float> values) {
+  return converted<f16>(values, [](float x) { return to_f16(x); });
+}
+std::vector<bf16> to_bf16(std::span<const float> values) {
+  return converted<bf16>(values, [](float x) { return to_bf16(x); });
+}
+std::vector<float> to_f32(std::span<const f16> values) {
+  return converted<float>(values, [](f16 x) { return to_f32(x); });
+}
+std::vector<float> to_f32(std::span<const bf16> values) {
+  return converted<float>(values, [](bf16 x) { return to_f32(x); });
+}
+
+}  // namespace tokitai

@@ -1,0 +1,107 @@
+// Comfort for C++ callers: views over std::vector and std::span, tensors that own their memory on a device, and
+// conversions between float and the half-precision types.
+#pragma once
+#include <ranges>
+#include <span>
+#include <vector>
+
+#include "tokitai/device.h"
+#include "tokitai/view.h"
+
+namespace tokitai {
+
+// Elements that lie one behind the other in memory that is still there after the call: a vector or an array that has a
+// name, or a span. A temporary vector is refused by the compiler.
+template <class R>
+concept LastingRange =
+    std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && std::ranges::borrowed_range<R>;
+
+template <LastingRange R> constexpr auto vector(R&& range) {
+  return vector(std::ranges::data(range), static_cast<std::int64_t>(std::ranges::size(range)));
+}
+// The range holds rows * cols elements. One that does not makes a view that every call refuses, with both numbers.
+template <LastingRange R> constexpr auto matrix(R&& range, std::int64_t rows, std::int64_t cols) {
+  auto view = matrix(std::ranges::data(range), rows, cols);
+  const auto held = static_cast<std::int64_t>(std::ranges::size(range));
+  std::int64_t wanted = 0;
+  if (__builtin_mul_overflow(rows, cols, &wanted) || wanted != held) {
+    view.data = nullptr;
+    view.rank = kWrongSize;
+    view.row_stride = held;
+  }
+  return view;
+}
+// A matrix as the vector of its elements. One with gaps between its rows makes a view that every call refuses.
+template <class Pointer> constexpr BasicView<Pointer> flat(BasicView<Pointer> view) {
+  if (view.rank != 2) return view;
+  const bool gaps = view.rows() > 1 && view.row_stride != view.cols();
+  std::int64_t elements = 0;
+  if (gaps || __builtin_mul_overflow(view.rows(), view.cols(), &elements))
+    return {nullptr, view.type, gaps ? kHasGaps : kWrongSize, view.shape, gaps ? view.row_stride : 0};
+  return {view.data, view.type, 1, {elements, 1}, 1};
+}
+
+// Memory of a device with a type and a shape, its contents undefined until something is written. Holds the device.
+class AnyTensor {
+ public:
+  static Result<AnyTensor> make(const Device& device, Type type, int rank, std::array<std::int64_t, 2> shape);
+
+  View view() { return view_; }
+  ConstView view() const { return view_; }
+  View flat() { return tokitai::flat(view_); }
+  ConstView flat() const { return tokitai::flat(ConstView(view_)); }
+  operator View() { return view_; }             // NOLINT(google-explicit-constructor)
+  operator ConstView() const { return view_; }  // NOLINT(google-explicit-constructor)
+  std::int64_t rows() const { return view_.rows(); }
+  std::int64_t cols() const { return view_.cols(); }
+  std::int64_t elements() const { return view_.elements(); }
+
+ protected:
+  Status copy_in(const void* from, std::size_t elements);
+  Status copy_out(void* to, std::size_t elements) const;
+
+ private:
+  AnyTensor(Device device, Buffer buffer, View view)
+      : device_(std::move(device)), buffer_(std::move(buffer)), view_(view) {}
+  mutable Device device_;
+  Buffer buffer_;
+  View view_;
+};
+
+// auto w = device.tensor<f16>(rows, cols); what it is given for an operand is a view of it.
+template <class T> class Tensor : public AnyTensor {
+ public:
+  explicit Tensor(AnyTensor tensor) : AnyTensor(std::move(tensor)) {}
+  // As many elements as it has, row by row.
+  Status upload(std::span<const T> values) { return copy_in(values.data(), values.size()); }
+  // Wait for what is queued; a call that the device refused meanwhile is told here.
+  Status download(std::span<T> values) const { return copy_out(values.data(), values.size()); }
+  Result<std::vector<T>> download() const {
+    std::vector<T> values(static_cast<std::size_t>(elements()));
+    if (Status s = download(values); !s.ok()) return s;
+    return values;
+  }
+};
+
+template <class T> Result<Tensor<T>> Device::tensor(std::int64_t size) {
+  auto made = AnyTensor::make(*this, type_of<T>(), 1, {size, 1});
+  if (!made.ok()) return made.status();
+  return Tensor<T>(std::move(made).value());
+}
+template <class T> Result<Tensor<T>> Device::tensor(std::int64_t rows, std::int64_t cols) {
+  auto made = AnyTensor::make(*this, type_of<T>(), 2, {rows, cols});
+  if (!made.ok()) return made.status();
+  return Tensor<T>(std::move(made).value());
+}
+
+// One rounding to nearest even, subnormals kept, every NaN the canonical one; back, every value is kept.
+f16 to_f16(float value);
+bf16 to_bf16(float value);
+float to_f32(f16 value);
+float to_f32(bf16 value);
+std::vector<f16> to_f16(std::span<const float> values);
+std::vector<bf16> to_bf16(std::span<const float> values);
+std::vector<float> to_f32(std::span<const f16> values);
+std::vector<float> to_f32(std::span<const bf16> values);
+
+}  // namespace tokitai
