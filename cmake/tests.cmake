@@ -147,6 +147,9 @@ set_tests_properties(package PROPERTIES LABELS fast)
 add_test(NAME kernel_symbols COMMAND bash ${PROJECT_SOURCE_DIR}/testing/kernel_symbols.sh ${PROJECT_BINARY_DIR})
 set_tests_properties(kernel_symbols PROPERTIES LABELS fast)
 
+add_test(NAME added_family COMMAND bash ${PROJECT_SOURCE_DIR}/testing/added_family.sh ${CMAKE_CXX_COMPILER})
+set_tests_properties(added_family PROPERTIES LABELS fast)
+
 # The family to copy, built and verified like a real one.
 include(cmake/skeleton.cmake)
 
