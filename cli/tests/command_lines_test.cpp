@@ -1,7 +1,7 @@
 // No command line makes the command crash, whatever is written there: random lines (random_lines.h), each run in a
-// process of its own, which is forked from here and lives on in nothing. A line must end with one of the documented
-// codes but 4; where it refuses it must say why, with nothing in it that a terminal would act on, and bad usage must
-// not have changed a file. TOKITAI_COMMAND_LINES says how many lines are tried; `make fuzz` tries 100,000.
+// process forked for it. A line must end with one of the documented codes but 4; where it refuses it must say why, with
+// nothing in it that a terminal would act on, and bad usage must not have changed a file. TOKITAI_COMMAND_LINES says
+// how many lines are tried; `make fuzz` tries 100,000.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -178,12 +178,29 @@ void try_lines(std::uint64_t first, std::uint64_t end, std::uint64_t step, const
     if (const std::string what = finding(words, ending, changed); !what.empty())
       found << fmt::format("line {}: {}\n  {}", number, what, quoted(words)) << std::endl;
   }
+  for (const int code : {0, 2, 3}) EXPECT_GT(codes[code], 0) << "no line ended with code " << code;
   std::ofstream(root.string() + ".codes") << fmt::format("{} cut {}\n", codes, cut);
 }
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(CommandLines, EveryFlagOfEveryCommandIsTried) {
+  int exit_code = 0;
+  const auto app = command_line(exit_code);
+  const auto commands = known_commands(*app);
+  std::set<std::string> tried;
+  for (std::uint64_t number = 0; number < 5000; ++number) {
+    const auto words = random_line(commands, number);
+    for (const std::string& word : words) tried.insert(words.front() + " " + word);
+  }
+  for (const KnownCommand& command : commands)
+    for (const KnownCommand::Flag& flag : command.flags) {
+      const std::string name = command.words.empty() ? flag.name : command.words.front();
+      EXPECT_TRUE(tried.contains(name + " " + flag.name)) << name << " " << flag.name;
+    }
 }
 
 TEST(CommandLines, EveryLineEndsInADocumentedWay) {
