@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 RELEASE := build/release
 
-.PHONY: help demo build test quick kernels bench docs lint format mutants faults sanitize clean
+.PHONY: help demo build test quick kernels bench docs lint format mutants faults fuzz sanitize clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -53,6 +53,9 @@ faults: $(RELEASE)/tests  ## break index arithmetic on purpose, see each fault r
 	@TOKITAI_CACHE=$(RELEASE)/kernel_cache $(RELEASE)/seeded_test
 	@TOKITAI_CACHE=$(RELEASE)/kernel_cache TOKITAI_INDEX_FAULTS=all $(RELEASE)/faults_test
 	@python3 proofs/tests/recheck.py $(RELEASE)/tokitai --all
+
+fuzz: $(RELEASE)/tests  ## try 100,000 random command lines: none may crash
+	@TOKITAI_COMMAND_LINES=100000 $(RELEASE)/command_lines_test
 
 sanitize:  ## the tests under the address, undefined-behaviour and thread sanitizers
 	@bash tools/setup.sh test

@@ -149,6 +149,9 @@ void add_accuracy(CLI::App& app, int& exit_code) {
   a->device.add_to(*command);
   a->problems.add_to(*command);
   a->files.add_to(*command);
+  command->footer(
+      "Examples:\n  tokitai accuracy --op softmax.forward\n"
+      "  tokitai accuracy --problem \"gemm.forward m=3 n=4 k=50 type=bf16 data=all\" --json -");
   command->callback([a, &exit_code] { report(run(*a, exit_code), exit_code); });
 }
 

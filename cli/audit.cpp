@@ -66,8 +66,10 @@ void print(const Arguments& a, const evidence::Audit& audit) {
 }
 
 Status run(const Arguments& a) {
-  if (!a.json.empty() && a.json != "-")
-    if (auto there = destination(a.json); !there.ok()) return there.status();
+  FileUses files;
+  files.reads("FILE", a.file);
+  files.reads("--key", a.key);
+  if (Status s = files.writes_text("--json", a.json); !s.ok()) return s;
   std::optional<evidence::PublicKey> key;
   if (!a.key.empty()) {
     auto read = evidence::read_public_key(a.key);
@@ -85,9 +87,10 @@ Status run(const Arguments& a) {
     audit.checks.push_back(std::move(check).value());
   }
   if (audit.statement && a.json != "-") print(a, audit);
-  if (!a.json.empty())
-    if (Status s = write_text(a.json, dumped(to_json(a, audit))); !s.ok()) return s;
   const Status status = audit.status();
+  // What is no evidence is bad input, and bad input leaves no file behind.
+  if (!a.json.empty() && (a.json == "-" || status.code() != Code::invalid))
+    if (Status s = write_text(a.json, dumped(to_json(a, audit))); !s.ok()) return s;
   if (status.ok()) return status;
   return {status.code(), fmt::format("{}: {}", a.file, status.message())};
 }
@@ -104,7 +107,8 @@ void add_audit(CLI::App& app, int& exit_code) {
   command->add_option("--json", a->json, "Write the result as JSON to this file (- for standard output)");
   command->footer(
       "Exit codes: 0 it holds; 1 it does not, and what fails is named; 2 it is not evidence.\n\nExamples:\n"
-      "  tokitai audit out/evidence.json --replay\n  tokitai audit out/evidence.json --key mine.key.pub");
+      "  tokitai audit out/evidence.json --key mine.key.pub\n"
+      "  tokitai audit out/evidence.json --key mine.key.pub --replay --device reference");
   command->callback([a, &exit_code] { report(run(*a), exit_code); });
 }
 

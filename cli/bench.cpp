@@ -238,6 +238,9 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_option("--seconds", a->budget, "time to spend on each problem")->capture_default_str();
   command->add_flag("--workers", a->workers, "time worker devices and a server beside in-process calls instead");
   command->add_flag("--json", a->json, "print the result as JSON");
+  command->footer(
+      "Examples:\n  tokitai bench --op softmax.forward --seconds 0.1\n"
+      "  tokitai bench --problem \"gemm.forward m=500 n=500 k=500 type=f32\" --peer openblas --threads 1");
   command->callback([a, &exit_code] { report(run(*a), exit_code); });
 }
 

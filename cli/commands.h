@@ -1,6 +1,8 @@
-// The subcommands, each added to the command line by its own file, and how all of them report.
+// The whole command as a function, its subcommands, each added to the command line by its own file, and how all of
+// them report.
 #pragma once
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -12,6 +14,11 @@ namespace tokitai::cli {
 
 // Fields come out in the order they were put in, which is the order people read them.
 using Json = nlohmann::ordered_json;
+
+// What main does, as a function of the arguments: the exit code. The fuzzer of command lines runs the same.
+int run_command(int argc, const char* const* argv);
+// Every subcommand with its flags.
+std::unique_ptr<CLI::App> command_line(int& exit_code);
 
 // Each subcommand leaves its exit code in `exit_code`, which outlives the parsing.
 void add_ops(CLI::App& app, int& exit_code);

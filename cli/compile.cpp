@@ -309,6 +309,10 @@ void add_compile(CLI::App& app, int& exit_code) {
   command->add_option("--json", a->json, "write the result as JSON to this file (- for standard output)")
       ->excludes(emit)
       ->excludes(explain);
+  command->footer(
+      "Examples:\n  tokitai compile softmax.forward --target sm_90a --explain\n"
+      "  tokitai compile layernorm.forward --target sm_90a,gfx942 --shape rows=8192 cols=4096\n"
+      "  tokitai compile softmax.forward --target gfx942 --emit asm -o softmax.s");
   command->callback([a, &exit_code] { report(run(*a), exit_code); });
 }
 

@@ -117,7 +117,9 @@ void add_devices(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("devices", "List the devices operators can run on here");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print JSON");
-  command->footer("Instruction sets are listed best first; the first is used unless --isa says otherwise.");
+  command->footer(
+      "Instruction sets are listed best first; the first is used unless --isa says otherwise.\n\n"
+      "Examples:\n  tokitai devices\n  tokitai devices --json");
   command->callback([json, &exit_code] { report(list(*json), exit_code); });
 }
 

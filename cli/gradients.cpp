@@ -95,6 +95,9 @@ void add_gradients(CLI::App& app, int& exit_code) {
   a->problems.add_to(*command);
   command->add_option("--directions", a->directions, "random directions for each problem")->capture_default_str();
   a->files.add_to(*command);
+  command->footer(
+      "Examples:\n  tokitai gradients --op softmax.backward\n"
+      "  tokitai gradients --problem \"layernorm.backward rows=2 cols=9 type=f32\" --directions 3 --json -");
   command->callback([a, &exit_code] { report(run(*a, exit_code), exit_code); });
 }
 

@@ -51,7 +51,8 @@ void add_key(CLI::App& app, int& exit_code) {
   add(*command, "new", "Write a new ed25519 key to FILE (only its owner may read it) and FILE.pub", make, exit_code);
   add(*command, "show", "Print the public key of FILE or FILE.pub; never the private one", show_file, exit_code);
   command->footer(
-      "Examples:\n  tokitai key new mine.key\n  tokitai verify --report out --sign mine.key\n"
+      "Examples:\n  tokitai key new mine.key\n  tokitai verify --quick --op softmax.forward --report out --sign "
+      "mine.key\n"
       "  tokitai audit out/evidence.json --key mine.key.pub");
 }
 

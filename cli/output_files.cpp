@@ -122,6 +122,36 @@ Result<std::string> destination(const std::string& path) {
   return full.string();
 }
 
+void FileUses::reads(const std::string& what, const std::string& path) {
+  std::error_code error;
+  const fs::path full = fs::weakly_canonical(fs::absolute(path, error), error);
+  if (!error) read_.emplace(full.string(), what);
+}
+
+Status FileUses::take(const std::string& what, const std::string& where, const std::string& path) {
+  if (const auto [other, is_new] = written_.emplace(where, what); !is_new)
+    return Status::invalid(fmt::format("{} and {} would both be written to {}", other->second, what, path));
+  return {};
+}
+
+Result<std::string> FileUses::writes(const std::string& what, const std::string& path, std::string_view over) {
+  auto where = destination(path);
+  if (!where.ok()) return Status::invalid(fmt::format("{}: {}", what, where.status().message()));
+  const auto [first, last] = read_.equal_range(where.value());
+  for (auto reader = first; reader != last; ++reader)
+    if (reader->second != what && reader->second != over)
+      return Status::invalid(
+          fmt::format("{} would be written to {}, which {} is read from", what, path, reader->second));
+  if (Status s = take(what, where.value(), path); !s.ok()) return s;
+  return where;
+}
+
+Status FileUses::writes_text(const std::string& what, const std::string& path) {
+  if (path.empty()) return {};
+  if (path == "-") return take(what, path, "standard output");
+  return writes(what, path).status();
+}
+
 Status write_all(const std::vector<OutputFile>& files) {
   std::vector<std::unique_ptr<Replacement>> replacements;
   for (const OutputFile& file : files) {

@@ -2,7 +2,9 @@
 // and only when all are on disk are they renamed. A failure leaves every file as it was.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tokitai/status.h"
@@ -21,6 +23,23 @@ struct OutputFile {
 Result<std::string> destination(const std::string& path);
 
 Status write_all(const std::vector<OutputFile>& files);
+
+// The files of one command, asked for before any of them is written: two outputs at one place, or an output where
+// something else is read from, would lose one of them without a word.
+class FileUses {
+ public:
+  // `what` reads that file.
+  void reads(const std::string& what, const std::string& path);
+  // Where `what` writes, or why it cannot. `over`: what it may replace the file of, beside its own.
+  Result<std::string> writes(const std::string& what, const std::string& path, std::string_view over = {});
+  // The same for a text, which goes nowhere where the path is empty and to standard output where it is "-".
+  Status writes_text(const std::string& what, const std::string& path);
+
+ private:
+  Status take(const std::string& what, const std::string& where, const std::string& path);
+  std::map<std::string, std::string> written_;  // where, and what is written there
+  std::multimap<std::string, std::string> read_;
+};
 
 // One text, to that path in the same way, or to standard output where the path is "-" or empty.
 Status write_text(const std::string& path, const std::string& text);

@@ -79,20 +79,23 @@ Json to_json(const std::vector<Outcome>& outcomes, const proofs::Subjects& subje
 }
 
 // One file per claim.
-Status write_smt2(const std::string& folder, const std::vector<Outcome>& outcomes) {
+Status write_smt2(const std::string& folder, const std::vector<Outcome>& outcomes, FileUses& uses) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Status::invalid(fmt::format("--smt2 {}: {}", folder, error.message()));
+  std::vector<OutputFile> files;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const Outcome& o = outcomes[i];
     const std::string answer = o.verdict == Verdict::proved    ? "unsat"
                                : o.verdict == Verdict::refuted ? "sat"
                                                                : "unknown";
-    const std::string text = fmt::format("; {}: {}\n; {}\n(set-logic ALL)\n(set-info :status {})\n{}", o.pattern,
-                                         o.claim, o.part, answer, o.smt2.substr(o.smt2.find("(declare-")));
-    if (Status s = write_text(fmt::format("{}/{:04}_{}.smt2", folder, i, o.pattern), text); !s.ok()) return s;
+    auto where = uses.writes("--smt2", fmt::format("{}/{:04}_{}.smt2", folder, i, o.pattern));
+    if (!where.ok()) return where.status();
+    std::string text = fmt::format("; {}: {}\n; {}\n(set-logic ALL)\n(set-info :status {})\n{}", o.pattern, o.claim,
+                                   o.part, answer, o.smt2.substr(o.smt2.find("(declare-")));
+    files.push_back({"--smt2", std::move(where).value(), std::move(text)});
   }
-  return {};
+  return write_all(files);
 }
 
 constexpr std::string_view kPatterns[] = {"each", "row", "segment", "tile"};
@@ -114,8 +117,8 @@ Status choose(const std::vector<std::string>& patterns, proofs::Subjects& subjec
 Status run(const Arguments& a, int& exit_code) {
   if (!(a.timeout > 0) || a.timeout > 86400)
     return Status::invalid(fmt::format("--timeout {}; it must be above 0 and at most 86400 seconds", a.timeout));
-  if (!a.json.empty() && a.json != "-")
-    if (auto there = destination(a.json); !there.ok()) return there.status();
+  FileUses files;
+  if (Status s = files.writes_text("--json", a.json); !s.ok()) return s;
   proofs::Subjects none;  // patterns that there are no claims about are refused before anything is looked for
   if (Status s = choose(a.patterns, none); !s.ok()) return s;
   const auto prover = proofs::load_prover();
@@ -132,7 +135,7 @@ Status run(const Arguments& a, int& exit_code) {
   progress.say("");
   if (outcomes.empty()) return {Code::check_failed, "nothing was claimed"};
   if (!a.smt2.empty())
-    if (Status s = write_smt2(a.smt2, outcomes); !s.ok()) return s;
+    if (Status s = write_smt2(a.smt2, outcomes, files); !s.ok()) return s;
   if (a.json != "-") print(outcomes, subjects.value(), prover.value()->solver);
   if (!a.json.empty())
     if (Status s = write_text(a.json, dumped(to_json(outcomes, subjects.value(), prover.value()->solver))); !s.ok())
@@ -152,6 +155,7 @@ void add_prove(CLI::App& app, int& exit_code) {
   command->add_option("--timeout", a->timeout, "seconds a claim may take; it is undecided then")->capture_default_str();
   command->add_option("--smt2", a->smt2, "write every claim as an SMT-LIB file into this folder");
   command->add_option("--json", a->json, "write the result as JSON to this file (- for standard output)");
+  command->footer("Examples:\n  tokitai prove each\n  tokitai prove each --smt2 claims --json each.json");
   command->callback([a, &exit_code] { report(run(*a, exit_code), exit_code); });
 }
 

@@ -4,10 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <map>
-
 #include "cli/commands.h"
-#include "cli/output_files.h"
 #include "contract/parse.h"
 
 namespace tokitai::cli {
@@ -24,7 +21,7 @@ std::optional<Type> storage_named(std::string_view name) {
 
 class Matcher {
  public:
-  explicit Matcher(const Contract& contract) {
+  Matcher(const Contract& contract, FileUses& files) : files_(files) {
     request_.contract = &contract;
     request_.inputs.resize(contract.operands.size());
     request_.outputs.resize(contract.operands.size());
@@ -76,6 +73,7 @@ class Matcher {
     if (operand < 0) return fail(fmt::format("--in {}: no such operand; it reads {}", pair->name, known(is_read)));
     if (!is_read(contract().operands[static_cast<std::size_t>(operand)]))
       return fail(fmt::format("--in {}: that is written, not read; it reads {}", pair->name, known(is_read)));
+    files_.reads(pair->name, pair->value);
     request_.inputs[static_cast<std::size_t>(operand)].push_back(std::move(pair->value));
     return {};
   }
@@ -110,11 +108,9 @@ class Matcher {
     if (operand < 0) return fail(fmt::format("--out {}: no such operand; it writes {}", name, known(is_written)));
     if (!is_written(contract().operands[static_cast<std::size_t>(operand)]))
       return fail(fmt::format("--out {}: that is read, not written; it writes {}", name, known(is_written)));
-    auto where = destination(output.path);
-    if (!where.ok()) return fail(fmt::format("{}: {}", name, where.status().message()));
+    auto where = files_.writes(name, output.path, contract().operands[static_cast<std::size_t>(operand)].may_alias);
+    if (!where.ok()) return fail(where.status().message());
     output.destination = std::move(where).value();
-    if (const auto [other, is_new] = taken_.emplace(output.destination, name); !is_new)
-      return fail(fmt::format("{} and {} would both be written to {}", other->second, name, output.path));
     request_.outputs[static_cast<std::size_t>(operand)].push_back(std::move(output));
     return {};
   }
@@ -160,7 +156,7 @@ class Matcher {
   }
 
   Request request_;
-  std::map<std::string, std::string> taken_;  // destinations, and the operand written there
+  FileUses& files_;
 };
 
 }  // namespace
@@ -170,10 +166,10 @@ std::string Request::label(std::size_t operand, std::size_t tensor) const {
   return count > 1 ? fmt::format("{}[list index {}]", name, tensor) : std::string(name);
 }
 
-Result<Request> parse_request(const RunArguments& arguments) {
+Result<Request> parse_request(const RunArguments& arguments, FileUses& files) {
   const auto contract = operator_named(arguments.op);
   if (!contract.ok()) return contract.status();
-  return Matcher(*contract.value()).run(arguments);
+  return Matcher(*contract.value(), files).run(arguments);
 }
 
 }  // namespace tokitai::cli

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/output_files.h"
 #include "contract/contract.h"
 
 namespace tokitai::cli {
@@ -34,6 +35,7 @@ struct Request {
   std::string label(std::size_t operand, std::size_t tensor) const;
 };
 
-Result<Request> parse_request(const RunArguments& arguments);
+// What is read and written goes into `files`.
+Result<Request> parse_request(const RunArguments& arguments, FileUses& files);
 
 }  // namespace tokitai::cli

@@ -10,10 +10,9 @@ void ResultFiles::add_to(CLI::App& command) {
 }
 
 Status ResultFiles::writable() const {
-  for (const std::string& path : {json, markdown})
-    if (!path.empty() && path != "-")
-      if (auto there = destination(path); !there.ok()) return there.status();
-  return {};
+  FileUses files;
+  if (Status s = files.writes_text("--json", json); !s.ok()) return s;
+  return files.writes_text("--markdown", markdown);
 }
 
 Status ResultFiles::write(const Json& document, const std::string& tables) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -23,10 +24,10 @@ tensors (adamw.step) give each --in and --out once per tensor, in the same order
 Files are written together or, on any error, not at all. tokitai ops OPERATOR says what an operator takes.
 
 Examples:
-  tokitai run layernorm.forward --in x=x.npy --in gamma=g.npy --in beta=b.npy --set eps=1e-5 --out y=y.npy
+  tokitai run softmax.forward --in x=x.npy --out y=y.npy --report y.html
+  tokitai run layernorm.forward --in x=x.npy gamma=gamma.npy beta=beta.npy --set eps=1e-5 --out y=y.npy
   tokitai run gemm.forward --in a=a.npy --in b=b.npy --out c:f32=c.npy
-  tokitai run adamw.step --in theta=w.npy --in m=m.npy --in v=v.npy --in grad=g.npy --set t=1 \
-      --out theta=w.npy --out m=m.npy --out v=v.npy)";
+  tokitai run adamw.step --in theta=w.npy m=m.npy v=v.npy grad=g.npy --set t=1 --out theta=w.npy m=m.npy v=v.npy)";
 
 // Only what is read and never written can be the cause of a skipped call.
 std::string_view skipped_operand(const Contract& contract) {
@@ -104,12 +105,25 @@ Status run_call(Device& device, Call& call, const std::string& report_path, Outc
   return {};
 }
 
+// A flag takes all the words behind it, NAME=FILE each; the one without = among them is the operator.
+void find_operator(RunArguments& arguments) {
+  for (std::vector<std::string>* words : {&arguments.in, &arguments.set, &arguments.out}) {
+    const auto word =
+        std::find_if(words->begin(), words->end(), [](const auto& w) { return w.find('=') == std::string::npos; });
+    if (!arguments.op.empty() || word == words->end()) continue;
+    arguments.op = *word;
+    words->erase(word);
+  }
+}
+
 Status run(const RunArguments& arguments, const DeviceChoice& choice, const std::string& report_path, bool json) {
-  const auto request = parse_request(arguments);
+  if (arguments.op.empty()) return Status::invalid("OPERATOR is required (see tokitai run --help)");
+  FileUses uses;
+  const auto request = parse_request(arguments, uses);
   if (!request.ok()) return request.status();
   if (!report_path.empty()) {
     if (auto form = report_text({}, report_path); !form.ok()) return form.status();
-    if (auto there = destination(report_path); !there.ok()) return there.status();
+    if (auto there = uses.writes("--report", report_path); !there.ok()) return there.status();
   }
   auto device = choice.open();
   if (!device.ok()) return device.status();
@@ -153,16 +167,11 @@ void add_run(CLI::App& app, int& exit_code) {
   };
   auto arguments = std::make_shared<Arguments>();
   RunArguments& run_arguments = arguments->run;
-  command->add_option("OPERATOR", run_arguments.op, "The operator, such as layernorm.forward")
-      ->required()
-      ->type_name("");
+  command->add_option("OPERATOR", run_arguments.op, "The operator, such as layernorm.forward")->option_text("REQUIRED");
   const auto repeated = [&](const char* flag, std::vector<std::string>& values, const char* form, const char* text) {
-    command->add_option(flag, values, text)
-        ->type_name(form)
-        ->allow_extra_args(false)
-        ->check([](const std::string& value) {
-          return value.starts_with("--") ? "its value is missing before " + value : std::string();
-        });
+    command->add_option(flag, values, text)->type_name(form)->check([](const std::string& value) {
+      return value.starts_with("--") ? "its value is missing before " + value : std::string();
+    });
   };
   repeated("--in", run_arguments.in, "NAME=FILE.npy", "An operand to read");
   repeated("--set", run_arguments.set, "NAME=VALUE", "An option of the operator");
@@ -178,6 +187,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_flag("--json", arguments->json, "Print JSON");
   command->footer(kFooter);
   command->callback([arguments, &exit_code] {
+    find_operator(arguments->run);
     report(run(arguments->run, arguments->device, arguments->report, arguments->json), exit_code);
   });
 }

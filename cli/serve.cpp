@@ -122,7 +122,11 @@ void add_serve(CLI::App& app, int& exit_code) {
   command->add_option("--mapped-bytes", s.mapped_bytes, "The most bytes of clients' memory")->capture_default_str();
   command->add_flag("--status", a->status, "Ask the server that listens there about itself");
   command->add_flag("--json", a->json, "With --status: print it as JSON");
-  command->footer("SIGTERM or SIGINT: calls that wait or run are answered, then it leaves. A second one: at once.");
+  command->footer(
+      "SIGTERM or SIGINT: calls that wait or run are answered, then it leaves. A second one: at once.\n\n"
+      "Examples:\n  tokitai serve --socket tokitai.socket --device cpu &\n"
+      "  tokitai run softmax.forward --in x=x.npy --out y=y.npy --device unix:tokitai.socket\n"
+      "  tokitai serve --status --socket tokitai.socket");
   command->callback([a, &exit_code] { report(run(*a), exit_code); });
 }
 

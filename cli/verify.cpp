@@ -31,11 +31,8 @@ struct Arguments {
 };
 
 Json to_json(const OperatorResult& r) {
-  Json j = {{"problems", r.problems},
-            {"runs", r.runs},
-            {"outputs_compared", r.compared},
-            {"mismatches", r.mismatches},
-            {"failed", r.failed}};
+  Json j = {{"problems", r.problems},     {"runs", r.runs},     {"outputs_compared", r.compared},
+            {"mismatches", r.mismatches}, {"failed", r.failed}, {"not_run", r.not_run}};
   if (r.checks.accesses > 0) {
     j["accesses_checked"] = r.checks.accesses;
     j["findings"] = r.checks.findings;
@@ -114,7 +111,10 @@ void print(const std::vector<Verified>& all) {
                                  fmt::format("{}", r.compared), fmt::format("{}", r.mismatches)};
     if (several) row.insert(row.begin(), device);
     if (checked) row.insert(row.end(), {fmt::format("{}", r.checks.accesses), fmt::format("{}", r.checks.findings)});
-    row.emplace_back(r.failed == 0 ? "equal" : r.checks.findings > 0 ? "FOUND" : "DIFFERS");
+    row.emplace_back(r.failed == 0           ? "equal"
+                     : r.checks.findings > 0 ? "FOUND"
+                     : r.failed == r.not_run ? "NOT RUN"
+                                             : "DIFFERS");
     table.add(row);
   };
   for (const Verified& one : all) {
@@ -168,12 +168,12 @@ Result<Verified> verify_one(const Arguments& a, ReportWriter& writer, ProgressLi
 }
 
 Status run(Arguments a, int& exit_code) {
-  if (!a.json.empty() && a.json != "-")
-    if (auto there = destination(a.json); !there.ok()) return there.status();
+  FileUses files;
   const bool all = a.device == "all";
   if (all && a.report.wanted()) return Status::invalid("--report goes with one device, not with all");
-  auto writer = a.report.prepare(a.device);
+  auto writer = a.report.prepare(a.device, files);
   if (!writer.ok()) return writer.status();
+  if (Status s = files.writes_text("--json", a.json); !s.ok()) return s;
   std::vector<Verified> verified;
   Json documents = Json::array();
   ProgressLine progress;
@@ -212,6 +212,10 @@ void add_verify(CLI::App& app, int& exit_code) {
   command->add_flag("--quick", a->quick, "only small problems: seconds instead of a minute");
   command->add_option("--json", a->json, "write the result as JSON to this file (- for standard output)");
   a->report.add_to(*command);
+  command->footer(
+      "Examples:\n  tokitai verify --quick\n  tokitai verify --op softmax.forward softmax.backward --isa avx2\n"
+      "  tokitai verify --problem \"softmax.forward rows=3 cols=5\" --device lockstep\n"
+      "  tokitai verify --quick --op layernorm.forward --report out --sign mine.key");
   command->callback([a, &exit_code] { report(run(*a, exit_code), exit_code); });
 }
 

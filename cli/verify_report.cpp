@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "bench/figures.h"
-#include "cli/output_files.h"
 #include "cli/proof_evidence.h"
 #include "evidence/accuracy.h"
 #include "evidence/bundle.h"
@@ -22,7 +21,7 @@ void ReportChoice::add_to(CLI::App& command) {
   command.add_flag("--prove", proofs, "put what tokitai prove finds into the report: takes a minute");
 }
 
-Result<ReportWriter> ReportChoice::prepare(std::string_view device) const {
+Result<ReportWriter> ReportChoice::prepare(std::string_view device, FileUses& files) const {
   if (!wanted()) {
     if (!key.empty() || !figures || proofs)
       return Status::invalid("--sign, --no-figures and --prove go with --report DIR");
@@ -33,14 +32,16 @@ Result<ReportWriter> ReportChoice::prepare(std::string_view device) const {
     auto read = evidence::read_private_key(key);
     if (!read.ok()) return read.status();
     signer.emplace(std::move(read).value());
+    files.reads("--sign", key);
   }
   if (proofs)
     if (const auto prover = proofs::load_prover(); !prover.ok()) return prover.status();
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Status::invalid(fmt::format("cannot make the folder {}: {}", folder, error.message()));
-  if (auto there = destination((std::filesystem::path(folder) / "evidence.json").string()); !there.ok())
-    return there.status();
+  for (const char* name : evidence::kBundleFiles)
+    if (auto there = files.writes("--report", (std::filesystem::path(folder) / name).string()); !there.ok())
+      return there.status();
   // Lockstep checks what a GPU would do, on the CPU: its times say nothing, and its bits are the cpu device's.
   return ReportWriter(folder, std::move(signer), figures && !device.starts_with("lockstep"), proofs);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/output_files.h"
 #include "cli/progress_line.h"
 #include "evidence/key.h"
 #include "evidence/verify.h"
@@ -32,7 +33,7 @@ struct ReportChoice {
   void add_to(CLI::App& command);
   bool wanted() const { return !folder.empty(); }
   // Refuses what could not be written or signed, before minutes are spent on verifying.
-  Result<ReportWriter> prepare(std::string_view device) const;
+  Result<ReportWriter> prepare(std::string_view device, FileUses& files) const;
 };
 
 }  // namespace tokitai::cli

@@ -62,7 +62,9 @@ void add_worker(CLI::App& app, int& exit_code) {
   command->add_option("FAMILY", a->family, "adamw, layernorm, gemm_backward, embedding or softmax")->required();
   a->device.add_to(*command);
   command->add_flag("--server", a->server, "Answer frames until the input ends, not one text request");
-  command->footer("The exit code is the status of the request that failed; docs/wire.md lists them.");
+  command->footer(
+      "The exit code is the status of the request that failed; docs/wire.md lists them.\n\n"
+      "Examples:\n  echo 0 1 3 15360 15360 15360 | tokitai worker softmax --device reference");
   command->callback([a, &exit_code] { report(run(*a, exit_code), exit_code); });
 }
 

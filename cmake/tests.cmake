@@ -112,10 +112,22 @@ endforeach()
 
 include(cmake/fuzz.cmake)
 
+# Random command lines, and what tools/mutants.py runs on a broken cli/.
+add_executable(command_lines_test cli/tests/command_lines_test.cpp cli/tests/random_lines.cpp)
+add_executable(command_mutant_check EXCLUDE_FROM_ALL cli/tests/command_lines_test.cpp cli/tests/random_lines.cpp)
+foreach(test command_lines_test command_mutant_check)
+  target_link_libraries(${test} PRIVATE tokitai_cli tokitai_flags fmt::fmt GTest::gtest)
+  add_dependencies(${test} tokitai_worker)
+endforeach()
+target_compile_definitions(command_lines_test PRIVATE TK_COMMAND_LINES=5000)
+target_compile_definitions(command_mutant_check PRIVATE TK_COMMAND_LINES=1000)
+add_test(NAME command_lines_test COMMAND command_lines_test)
+set_tests_properties(command_lines_test PROPERTIES LABELS full)
+
 # The command, from outside: an independent implementation of the specification in NumPy, and hostile input.
 find_program(TOKITAI_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(TOKITAI_PYTHON)
-  foreach(part oracle harness operators bad_input command contracts evidence gpu_command worker serve)
+  foreach(part oracle harness operators bad_input command contracts help output_files evidence gpu_command worker serve)
     add_test(NAME acceptance_${part}
       COMMAND ${TOKITAI_PYTHON} -m unittest discover -s ${PROJECT_SOURCE_DIR}/testing/acceptance -p "test_${part}*.py")
     set_tests_properties(acceptance_${part} PROPERTIES LABELS full ENVIRONMENT "TOKITAI=$<TARGET_FILE:tokitai_command>")
@@ -170,6 +182,9 @@ add_test(NAME package COMMAND bash ${PROJECT_SOURCE_DIR}/testing/package/test.sh
 set_tests_properties(package PROPERTIES LABELS full)
 add_test(NAME kernel_symbols COMMAND bash ${PROJECT_SOURCE_DIR}/testing/kernel_symbols.sh ${PROJECT_BINARY_DIR})
 set_tests_properties(kernel_symbols PROPERTIES LABELS fast)
+
+add_test(NAME added_family COMMAND bash ${PROJECT_SOURCE_DIR}/testing/added_family.sh ${CMAKE_CXX_COMPILER})
+set_tests_properties(added_family PROPERTIES LABELS fast)
 
 # The family to copy, built and verified like a real one.
 include(cmake/skeleton.cmake)

@@ -47,6 +47,28 @@ std::vector<std::string> options_of(const Source& source) {
   return out;
 }
 
+// Runs the compiler on the main file in `folder`; what it said where it failed.
+Result<std::string> complaint(const std::string& compiler, const Source& source, const fs::path& folder) {
+  std::vector<std::string> command = options_of(source);
+  command.insert(command.begin(), compiler);
+  const auto ended = run({.command = std::move(command), .folder = folder, .environment = bare_environment(folder)});
+  if (!ended.ok()) return ended.status();
+  return ended->exit_code == 0 ? std::string() : fmt::format("\n{}", beginning_of(ended->output));
+}
+
+// A compiler that refuses even this is none, or lacks its library: what is wrong is not our text.
+Status refused(const std::string& compiler, const Prepared& prepared, const std::string& what) {
+  const auto folder = TemporaryFolder::make();
+  if (!folder.ok()) return folder.status();
+  if (Status s = write_file(folder->path() / kMainFile, "#include <cstdint>\n"); !s.ok()) return s;
+  const auto trivial = complaint(compiler, *prepared.source, folder->path());
+  if (!trivial.ok()) return trivial.status();
+  if (!trivial->empty())
+    return {Code::unavailable,
+            fmt::format("{} does not compile an empty program: {}{}", compiler, kHowToGet, trivial.value())};
+  return {Code::internal, fmt::format("{} for the lockstep machine: does not compile{}", prepared.source->label, what)};
+}
+
 }  // namespace
 
 Result<Toolchain> find_host() {
@@ -62,14 +84,9 @@ Result<Built> build_with_host(const Prepared& prepared) {
   const auto folder = TemporaryFolder::make();
   if (!folder.ok()) return folder.status();
   if (Status status = write_bundle(folder->path(), prepared, kMainFile); !status.ok()) return status;
-  std::vector<std::string> command = options_of(*prepared.source);
-  command.insert(command.begin(), compiler->path);
-  const auto ended =
-      run({.command = std::move(command), .folder = folder->path(), .environment = bare_environment(folder->path())});
-  if (!ended.ok()) return ended.status();
-  if (ended->exit_code != 0)
-    return Status(Code::internal, fmt::format("{} for the lockstep machine: does not compile\n{}",
-                                              prepared.source->label, beginning_of(ended->output)));
+  const auto what = complaint(compiler->path, *prepared.source, folder->path());
+  if (!what.ok()) return what.status();
+  if (!what->empty()) return refused(compiler->path, prepared, what.value());
   auto library = read_file(folder->path() / kLibrary);
   if (!library.ok()) return library.status();
   return Built{std::move(library).value(), "", {}};

@@ -6,6 +6,8 @@
 
 namespace tokitai::evidence {
 
+inline constexpr const char* kBundleFiles[] = {"evidence.json", "report.md", "report.html"};
+
 std::vector<ReportFile> bundle(const Predicate& predicate, const PrivateKey* key);
 
 }  // namespace tokitai::evidence

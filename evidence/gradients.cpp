@@ -217,6 +217,9 @@ void merge(GradientResult& all, const GradientResult& one) {
 }  // namespace
 
 Result<GradientResult> gradient_of(const Problem& problem, int directions, Device& device, const Backward& backward) {
+  if (problem.contract->list)
+    return Status::invalid(
+        fmt::format("{} works on lists of tensors; a gradient is of one set", problem.contract->name));
   auto result = makes_its_own_gradient(*problem.contract) ? own_gradient_of(problem, directions, backward)
                                                           : paired_gradient_of(problem, directions, device, backward);
   if (!result.ok()) return result;

@@ -26,6 +26,7 @@ struct OperatorResult {
   std::int64_t problems = 0, runs = 0;
   std::int64_t compared = 0, mismatches = 0;
   std::int64_t failed = 0;    // runs with a mismatch, or that did not run
+  std::int64_t not_run = 0;   // those of them that did not run
   AccessChecks checks{};      // on devices that check every access
   std::string first_failure;  // in words, with the problem's line
 };
@@ -34,7 +35,7 @@ struct OperatorResult {
 struct ProblemResult {
   std::string line;  // stands for just this problem
   std::string name;  // of the operator
-  std::int64_t runs = 0, compared = 0, mismatches = 0, failed = 0;
+  std::int64_t runs = 0, compared = 0, mismatches = 0, failed = 0, not_run = 0;
   AccessChecks checks{};
   std::string failure;   // the first, in words
   NamedDigests inputs;   // what each operand that is read held before

@@ -55,6 +55,9 @@ def layernorm_forward(path, rows, cols, x, gamma, beta, eps=1e-5):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        print(__doc__, end="", file=sys.stderr)
+        sys.exit(2)
     x, ones, zeros = (struct.pack("<6e", *row) for row in ((1, 2, 3, 4, 5, 9), [1] * 6, [0] * 6))
     y, mean, rstd = layernorm_forward(sys.argv[1], 1, 6, x, ones, zeros)
     print("y", *struct.unpack("<6e", y), "mean", *struct.unpack("<f", mean), "rstd", *struct.unpack("<f", rstd))

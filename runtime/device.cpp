@@ -110,7 +110,9 @@ Result<Device> open(std::string_view name, const DeviceOptions& options) {
   }
   return Status(
       Code::unavailable,
-      fmt::format("no device '{}'; there are cpu, reference, cuda:N, amd:N, worker:DEVICE and unix:PATH", name));
+      fmt::format("no device '{}'; there are cpu, reference, cuda:N, amd:N, lockstep (a GPU's kernels on the CPU), "
+                  "worker:DEVICE and unix:PATH",
+                  name));
 }
 
 std::vector<std::string> cpu_isas() { return cpu::supported_isas(); }

@@ -163,6 +163,8 @@ bool Instance::allocate(View& view, std::int64_t shift) {
 }
 
 Result<Instance> Instance::make(const Problem& problem, Filling filling) {
+  // What the contract refuses is refused before memory is taken for it, let alone filled.
+  if (const auto good = call_without_memory(problem); !good.ok()) return good.status();
   Instance instance;
   if (Status s = describe(problem, instance.call_, instance.sets_); !s.ok()) return s;
   if (!place(problem, instance.sets_, instance.call_,

@@ -29,7 +29,7 @@ bool has_batch(const Contract& contract, std::size_t operand);
 
 class Instance {
  public:
-  // Empty where memory ran out or the problem's options cannot be read.
+  // Empty where memory ran out or the contract refuses the problem.
   static Result<Instance> make(const Problem& problem, Filling filling = Filling::whole);
 
   // The call over this memory; `call(begin, end)` only over a part of the batch dimension.

@@ -24,12 +24,10 @@ CHECK_LIMIT = 60  # seconds; a fault may also make the check hang
 # program, a GoogleTest one, is run.
 PARTS = {
     "lists": ("adamw", "lists_test"),
+    "command": ("adamw;layernorm;softmax;embedding;gemm", "command_mutant_check"),
     "server": ("adamw;softmax", "server_mutant_check"),
-<<<<<<< HEAD
     "promises": ("embedding;gemm;layernorm;softmax", "promises_mutant_check"),
-=======
     "runtime": ("adamw;softmax", "runtime_mutant_check"),
->>>>>>> runtime
 }
 
 

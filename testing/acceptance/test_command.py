@@ -89,6 +89,16 @@ class Listings(CommandTest):
                 self.assertEqual(result.returncode, 2 if command != "verify" else 1, (sizes, command, result))
                 self.assertIn("x of ", result.stdout + result.stderr)
 
+    def test_what_a_contract_refuses_takes_no_memory(self):
+        """A stride below the row, sizes below zero, no tensor at all, an index that is no integer."""
+        for line in ("softmax.forward rows=300 cols=5000 pad=-4999", "softmax.forward rows=-3 cols=5",
+                     "adamw.step n=-5 t=1", "adamw.step t=1", "embedding.forward queries=3 dim=2 vocab=0",
+                     "embedding.backward queries=3 dim=2 vocab=2 index=f16", "gemm.forward m=3 n=4"):
+            for command in ("verify", "bench", "accuracy", "gradients"):
+                result = self.command(command, "--problem", line)
+                self.assertEqual(result.returncode, 2 if command != "verify" else 1, (line, command, result))
+                self.assertIn(line.split()[0], result.stdout + result.stderr)
+
     def test_a_size_given_twice_is_refused(self):
         result = self.command("verify", "--problem", "softmax.forward rows=3 cols=5 rows=7")
         self.assertEqual(result.returncode, 2, result.stderr)
@@ -127,7 +137,9 @@ class Listings(CommandTest):
 
     def test_gradients_of_what_has_none(self):
         for arguments, named in ((["--problem", "softmax.forward rows=2 cols=3"], "softmax.forward"),
-                                 (["--op", "adamw.step"], "adamw.step"), (["--directions", "0"], "--directions")):
+                                 (["--op", "adamw.step"], "adamw.step"), (["--directions", "0"], "--directions"),
+                                 (["--problem", "adamw.step n=5+3 t=1"], "adamw.step"),
+                                 (["--problem", "embedding.forward queries=4 dim=2 vocab=3"], "embedding.forward")):
             result = self.command("gradients", *arguments)
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn(named, result.stderr)
@@ -140,6 +152,36 @@ class Listings(CommandTest):
 
 
 class Usage(CommandTest):
+    def test_a_flag_takes_several_words(self):
+        np.save(self.folder / "a.npy", np.ones((3, 2), "<f2"))
+        np.save(self.folder / "b.npy", np.ones((2, 4), "<f2"))
+        for arguments in (["gemm.forward", "--in", "a=a.npy", "b=b.npy", "--out", "c=c.npy"],
+                          ["--in", "a=a.npy", "b=b.npy", "gemm.forward", "--out", "c=c.npy"],
+                          ["--in", "a=a.npy", "b=b.npy", "--out", "c=c.npy", "gemm.forward"],
+                          ["--in", "a=a.npy", "--in", "b=b.npy", "--out", "c=c.npy", "--", "gemm.forward"]):
+            (self.folder / "c.npy").unlink(missing_ok=True)
+            result = self.command("run", *arguments, cwd=self.folder)
+            self.assertEqual(result.returncode, 0, f"{arguments}: {result.stderr}")
+            self.assertTrue((self.folder / "c.npy").exists())
+
+    def test_what_is_not_expected_is_named_wherever_it_stands(self):
+        for arguments, word in ((["key", "new", "--out", "z"], "--out"), (["key", "new", "a", "b"], "b"),
+                                (["verify", "--", "x", "--problem"], "x"), (["ops", "a", "b"], "b"),
+                                (["key", "show", "k", "--fly"], "--fly"), (["cache", "ls", "--", "-x"], "-x")):
+            result = self.command(*arguments, cwd=self.folder)
+            self.assertEqual(result.returncode, 2, f"{arguments}: {result.stderr}")
+            self.assertIn(f"unknown argument {word} ", result.stderr)
+
+    def test_messages_show_control_characters_instead_of_sending_them(self):
+        result = self.command("ops", "\x1b[31mred\x07")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("\\x1b[31mred\\x07", result.stderr)
+
+    def test_the_devices_there_are_include_lockstep(self):
+        result = self.command("verify", "--device", "gpu")
+        self.assertEqual(result.returncode, 3)
+        self.assertRegex(result.stderr, r"no device 'gpu'; there are .*lockstep \(a GPU's kernels on the CPU\)")
+
     def test_no_arguments_shows_the_usage(self):
         result = self.command()
         self.assertEqual(result.returncode, 2)

@@ -114,6 +114,23 @@ class Compilers(GpuCommandTest):
                 self.check_failure(3, arguments, ["PATH"], PATH="")
         self.assertFalse(output.exists())
 
+    def test_a_host_compiler_that_compiles_nothing(self):
+        """It answers --version, and then lacks its library or itself."""
+        verify = ["verify", "--device", "lockstep", "--problem", "softmax.forward rows=2 cols=3"]
+        broken = self.script("[ \"$1\" = --version ] && echo a compiler && exit 0; echo no headers >&2; exit 1")
+        self.check_failure(3, verify, ["does not compile an empty program"], lines=3, TOKITAI_CXX=broken)
+
+    def test_what_could_not_be_compiled_was_not_run(self):
+        if not shutil.which("g++"):
+            self.skipTest("no C++ compiler")
+        # It compiles what is empty and refuses a kernel.
+        picky = self.script("[ \"$1\" != --version ] && [ -e machines ] && exit 1; exec g++ \"$@\"")
+        result = self.command("verify", "--device", "lockstep", "--problem", "softmax.forward rows=2 cols=3",
+                              TOKITAI_CXX=picky)
+        self.assertEqual(result.returncode, 1, self.shown)
+        self.assertIn("NOT RUN", result.stdout)
+        self.assertNotIn("DIFFERS", result.stdout)
+
     def test_nothing_in_path(self):
         self.check_failure(3, ["compile", *SMALL, "--target", AMD], ["PATH", "clang"], PATH="")
 

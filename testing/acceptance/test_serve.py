@@ -69,7 +69,12 @@ class ServeTest(ExecutableTest):
         said = subprocess.run([sys.executable, EXAMPLE, self.socket], capture_output=True, text=True, timeout=TIME_LIMIT)
         self.assertEqual((said.returncode, said.stderr), (0, ""))
         self.assertIn("mean 4.0 rstd", said.stdout)
-        self.assertLessEqual(len(EXAMPLE.read_text().splitlines()), 60)
+        self.assertLessEqual(len(EXAMPLE.read_text().splitlines()), 64)
+        for arguments in ([], ["one", "too many"]):
+            unsaid = subprocess.run([sys.executable, EXAMPLE, *arguments], capture_output=True, text=True,
+                                    timeout=TIME_LIMIT)
+            self.assertEqual(unsaid.returncode, 2, unsaid.stderr)
+            self.assertIn("layernorm_client.py /tmp/tokitai.socket", unsaid.stderr)
 
     def test_the_example_tells_what_the_server_refuses(self):
         self.start()

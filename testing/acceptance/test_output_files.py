@@ -1,0 +1,79 @@
+# Two outputs of one command never go to one file, nor one where another operand, a key or the evidence is read from:
+# such a command is refused before anything is written, however the two paths are spelt.
+import unittest
+
+import numpy as np
+
+from harness import compare_bits
+from refusal import RefusalTest
+
+PROBLEM = ("--problem", "softmax.backward rows=2 cols=3")
+
+
+class Collisions(RefusalTest):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "sub").mkdir()
+        for name in ("x", "a", "b"):
+            np.save(self.folder / f"{name}.npy", np.ones((3, 3), "<f2"))
+
+    def spellings(self, name):
+        """The same file by other names."""
+        (self.folder / f"link_{name}").unlink(missing_ok=True)
+        (self.folder / f"link_{name}").symlink_to(name)
+        return (name, f"./{name}", f"sub/../{name}", str(self.folder / name), f"link_{name}")
+
+    def test_an_output_and_the_report(self):
+        for name in ("r.json", "r.md"):
+            for there in (False, True):
+                if there:
+                    (self.folder / name).write_text("an earlier result")
+                for other in self.spellings(name)[:5 if there else 4]:
+                    self.check_refusal(["run", "softmax.forward", "--in", "x=x.npy", "--out", f"y={other}",
+                                        "--report", name], ["y", "--report", "both", name])
+
+    def test_tables_and_json(self):
+        for command in ("accuracy", "gradients"):
+            for path in ("out", "./out", "sub/../out"):
+                self.check_refusal([command, *PROBLEM, "--json", "out", "--markdown", path],
+                                   ["--json", "--markdown", "both", "out"])
+            self.check_refusal([command, *PROBLEM, "--json", "-", "--markdown", "-"], ["both", "standard output"])
+
+    def test_evidence_and_json(self):
+        for name in ("evidence.json", "report.md", "report.html"):
+            self.check_refusal(["verify", *PROBLEM, "--report", "sub", "--json", f"sub/{name}"],
+                               ["--report", "--json", "both", name])
+
+    def test_a_key_is_not_written_over(self):
+        self.assertEqual(self.command("key", "new", self.folder / "mine.key").returncode, 0)
+        for path in self.spellings("mine.key"):
+            self.check_refusal(["verify", *PROBLEM, "--report", "sub", "--sign", "mine.key", "--json", path],
+                               ["--json", "--sign is read from"])
+
+    def test_what_is_audited_is_not_written_over(self):
+        made = self.command("verify", *PROBLEM, "--no-figures", "--report", self.folder)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for path in self.spellings("evidence.json"):
+            self.check_refusal(["audit", "evidence.json", "--json", path], ["--json", "FILE is read from"])
+
+    def test_an_operand_is_not_written_over_by_another(self):
+        for path in self.spellings("a.npy"):
+            self.check_refusal(["run", "gemm.forward", "--in", "a=a.npy", "b=b.npy", "--out", f"c={path}"],
+                               ["c would be written", "a is read from"])
+        (self.folder / "a.npy").rename(self.folder / "a.json")
+        self.check_refusal(["run", "gemm.forward", "--in", "a=a.json", "b=b.npy", "--out", "c=c.npy", "--report",
+                            "a.json"], ["--report", "a is read from"])
+
+    def test_an_output_may_replace_the_input_it_is_computed_over(self):
+        np.save(self.folder / "labels.npy", np.array([0, 2, 1], "<i8"))
+        results = []
+        for output in ("y.npy", "x.npy"):  # cross_entropy's contract lets the gradient lie over the logits
+            done = self.command("run", "cross_entropy.forward_backward", "--in", "logits=x.npy", "labels=labels.npy",
+                                "--out", "loss=loss.npy", f"grad={output}", cwd=self.folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            results.append(np.load(self.folder / output))
+        compare_bits(*results, "over its input and beside it")
+
+
+if __name__ == "__main__":
+    unittest.main()
