@@ -21,7 +21,7 @@ template <class F> void for_every_operator(const F& look) {
     testing::Problem problem = *first;
     problem.pad = 0;
     problem.in_place = problem.single = false;
-    problem.master = true;
+    problem.master = {true};
     if (contract->list) problem.list = {4, 4};
     for (auto& [symbol, size] : problem.sizes) size = 4;
     SCOPED_TRACE(problem.text());
