@@ -41,7 +41,8 @@ template <class Pointer> constexpr BasicView<Pointer> flat(BasicView<Pointer> vi
   return {view.data, view.type, 1, {elements, 1}, 1};
 }
 
-// Memory of a device with a type and a shape, its contents undefined until something is written. Holds the device.
+// Memory of a device with a type and a shape, its contents undefined until something is written. Holds the device; one
+// that was moved from may only be assigned to or destroyed.
 class AnyTensor {
  public:
   static Result<AnyTensor> make(const Device& device, Type type, int rank, std::array<std::int64_t, 2> shape);
