@@ -8,13 +8,17 @@
 #include <exception>
 
 #include "cli/commands.h"
+#include "cli/terminal.h"
 #include "evidence/facts.h"
 
 namespace tokitai::cli {
 
 void report(const Status& status, int& exit_code) {
   if (status.ok()) return;
-  fmt::print(stderr, "tokitai: {}\n", status.message());
+  // Lines of a compiler's log stay lines, but none of them can pass for one of ours.
+  std::string message = status.message();
+  for (std::size_t at = 0; (at = message.find('\n', at)) != std::string::npos; ++at) message.insert(at + 1, "  ");
+  fmt::print(stderr, "tokitai: {}\n", message);
   exit_code = static_cast<int>(status.code());
 }
 
@@ -115,6 +119,7 @@ int main(int argc, char** argv) {
 #if defined(SIGXFSZ)
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit then fails the write, and temporaries are removed
 #endif
+  tokitai::cli::guard_terminal();
   try {
     int exit_code = tokitai::cli::run_command(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
