@@ -21,6 +21,7 @@ class DeviceOperands {
   static Result<DeviceOperands> make(const testing::Problem& problem, Device& device);
 
   const Call& call() const { return call_; }
+  Cost cost() const;  // of the indices that it holds
   std::int64_t batch() const;
   // What the operands hold now, for the batch's elements [0, end); outputs that nothing reads are poisoned otherwise
   // than the device's.
@@ -37,14 +38,15 @@ class DeviceOperands {
   };
 
   Status place(const testing::Problem& problem, Operands& set, Device& device);
-  Status put_indices(const testing::Problem& problem, std::size_t operand, const View& view, Device& device) const;
+  Status put_indices(const testing::Problem& problem, std::size_t operand, const View& view, Device& device);
   Result<const Pattern*> pattern(const testing::Problem& problem, std::size_t operand, const View& view,
                                  Device& device);
   static Status spread(const Pattern& pattern, const View& view, Device& device);
 
   Call call_;
   std::vector<Buffer> buffers_;
-  std::map<std::size_t, Pattern> patterns_;  // by operand
+  std::map<std::size_t, Pattern> patterns_;                // by operand
+  std::map<std::size_t, std::vector<std::byte>> indices_;  // what those operands hold, in the host's memory
   bool in_place_ = false;
 };
 
