@@ -5,8 +5,9 @@
 namespace tokitai::evidence {
 
 std::vector<ReportFile> bundle(const Predicate& predicate, const PrivateKey* key) {
-  std::vector<ReportFile> files = {{"report.md", report_markdown(predicate)}, {"report.html", report_html(predicate)}};
-  files.insert(files.begin(), {"evidence.json", evidence_text(predicate, files, key)});
+  std::vector<ReportFile> files = {{kReportFiles[0], report_markdown(predicate)},
+                                   {kReportFiles[1], report_html(predicate)}};
+  files.insert(files.begin(), {kEvidenceFile, evidence_text(predicate, files, key)});
   return files;
 }
 

@@ -6,6 +6,9 @@
 
 namespace tokitai::evidence {
 
+inline constexpr const char* kEvidenceFile = "evidence.json";
+inline constexpr const char* kReportFiles[] = {"report.md", "report.html"};
+
 std::vector<ReportFile> bundle(const Predicate& predicate, const PrivateKey* key);
 
 }  // namespace tokitai::evidence

@@ -23,6 +23,7 @@ CHECK_LIMIT = 60  # seconds; a fault may also make the check hang
 # Parts of the tree that faults name beside operator families: the operators they are built with, and the target whose
 # program, a GoogleTest one, is run.
 PARTS = {
+    "evidence": ("adamw;cross_entropy;softmax", "evidence_mutant_check"),
     "server": ("adamw;softmax", "server_mutant_check"),
 }
 
