@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "contract/formula.h"
 #include "contract/roles.h"
 #include "testing/instance.h"
 
@@ -64,16 +65,23 @@ Status DeviceOperands::place(const testing::Problem& problem, Operands& set, std
 }
 
 Status DeviceOperands::put_indices(const testing::Problem& problem, std::size_t operand, const View& view,
-                                   Device& device) const {
+                                   Device& device) {
   const Contract& contract = *call_.contract;
   const int option = std::max(contract.option_index("ignore_index"), contract.option_index("padding_index"));
   const std::int64_t* hole = option >= 0 && call_.option(option).set ? &call_.option(option).i : nullptr;
   const std::int64_t limit = problem.size("vocab") != 0 ? problem.size("vocab") : problem.size("cols");
-  std::vector<std::byte> host(static_cast<std::size_t>(testing::extent_of(view)));
+  std::vector<std::byte>& host = indices_[operand];
+  host.resize(static_cast<std::size_t>(testing::extent_of(view)));
   View here = view;
   here.data = host.data();
   testing::fill_indices(here, limit, problem.spread, kSeed, operand + 1, hole);
   return device.copy_in(view.data, host.data(), static_cast<std::int64_t>(host.size()));
+}
+
+Cost DeviceOperands::cost() const {
+  Call here = call_;
+  for (const auto& [operand, bytes] : indices_) here.operands[operand].data = const_cast<std::byte*>(bytes.data());
+  return cost_of(here, Values::read);
 }
 
 Result<const DeviceOperands::Pattern*> DeviceOperands::pattern(const testing::Problem& problem, std::size_t operand,

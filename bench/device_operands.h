@@ -22,6 +22,7 @@ class DeviceOperands {
   static Result<DeviceOperands> make(const testing::Problem& problem, Device& device);
 
   const Call& call() const { return call_; }
+  Cost cost() const;  // of the indices that it holds
   std::int64_t batch() const { return batch_; }
   // What the operands hold now, for the batch's elements [0, end); outputs that nothing reads are poisoned otherwise
   // than the device's.
@@ -38,14 +39,15 @@ class DeviceOperands {
   };
 
   Status place(const testing::Problem& problem, Operands& set, std::int64_t shift, Device& device);
-  Status put_indices(const testing::Problem& problem, std::size_t operand, const View& view, Device& device) const;
+  Status put_indices(const testing::Problem& problem, std::size_t operand, const View& view, Device& device);
   Result<const Pattern*> pattern(const testing::Problem& problem, std::size_t operand, const View& view,
                                  Device& device);
   static Status spread(const Pattern& pattern, const View& view, Device& device);
 
   Call call_;
   std::vector<Buffer> buffers_;
-  std::map<std::size_t, Pattern> patterns_;  // by operand
+  std::map<std::size_t, Pattern> patterns_;                // by operand
+  std::map<std::size_t, std::vector<std::byte>> indices_;  // what those operands hold, in the host's memory
   std::int64_t batch_ = 1;
   bool in_place_ = false;
 };

@@ -114,7 +114,7 @@ Result<Timing> time_on_gpu(const testing::Problem& problem, Device& device, doub
   auto operands = DeviceOperands::make(problem, device);
   if (!operands.ok()) return operands.status();
   Timing timing;
-  timing.cost = cost_of(operands->call());
+  timing.cost = operands->cost();
   auto checked = check_piece(operands.value(), device, timing.cost);
   if (!checked.ok()) return checked.status();
   timing.checked = checked.value();

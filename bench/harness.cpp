@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "contract/formula.h"
 #include "contract/roles.h"
 #include "evidence/compare.h"
 #include "testing/instance.h"
@@ -71,7 +72,7 @@ Result<Timing> time_problem(const testing::Problem& problem, Device& device, dou
   Timing timing;
   Call call = instance.call();
   if (Status s = check(call); !s.ok()) return s;
-  timing.cost = cost_of(call);
+  timing.cost = cost_of(call, Values::read);
   auto checked = check_piece(instance, device, piece(instance, timing.cost));
   if (!checked.ok()) return checked.status();
   timing.checked = checked.value();

@@ -8,6 +8,7 @@
 #include "cli/output_files.h"
 #include "cli/progress_line.h"
 #include "cli/table.h"
+#include "evidence/printable.h"
 #include "evidence/replay.h"
 
 namespace tokitai::cli {
@@ -54,8 +55,8 @@ Json to_json(const Arguments& a, const evidence::Audit& audit) {
 
 void print(const Arguments& a, const evidence::Audit& audit) {
   const evidence::Predicate& p = audit.statement->predicate;
-  fmt::print("{}: {} ({}) against the {} machine, made {} by tokitai {}\n\n", a.file, p.device, p.description,
-             p.against, p.made, p.tokitai);
+  fmt::print("{}\n\n", evidence::one_line(fmt::format("{}: {} ({}) against the {} machine, made {} by tokitai {}",
+                                                      a.file, p.device, p.description, p.against, p.made, p.tokitai)));
   Table table({"checked", "verdict", ""});
   for (const Check& check : audit.checks) table.add({check.what, std::string(name_of(check.verdict)), check.text});
   fmt::print("{}", table.text());
@@ -80,7 +81,8 @@ Status run(const Arguments& a) {
   if (!device.ok()) return device.status();
   const auto text = evidence::read_bounded(a.file);
   if (!text.ok()) return text.status();
-  evidence::Audit audit = evidence::audit(text.value(), key, std::filesystem::absolute(a.file).parent_path());
+  evidence::Audit audit =
+      evidence::audit(text.value(), key, std::filesystem::path(".") / std::filesystem::path(a.file).parent_path());
   if (a.replay && audit.statement) {
     auto check = replayed(a, *audit.statement, device.value());
     if (!check.ok()) return Status(check.status().code(), fmt::format("{}: {}", a.file, check.status().message()));

@@ -1,6 +1,8 @@
 // tokitai bench: times operators beside the copy bandwidth of the same run, and beside peers.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 
@@ -97,6 +99,15 @@ double ratio_to(const bench::Peer& peer, const Row& row, double seconds) {
   return seconds / row.timing.seconds * (moved == peer.bytes.end() ? 1.0 : bytes_of(row) / moved->second);
 }
 
+// What is different about the peers' work, where it is.
+std::string note_of(const std::vector<bench::Peer>& peers, const Problem& problem) {
+  std::vector<std::string> all;
+  for (const bench::Peer& peer : peers)
+    if (const auto found = peer.notes.find(problem.text()); found != peer.notes.end() && !found->second.empty())
+      all.push_back(found->second);
+  return fmt::format("{}", fmt::join(all, "; "));
+}
+
 // Times in ms beside the processor's, in us beside a GPU's; there also how long a call takes to return.
 struct Unit {
   const char* name;
@@ -116,6 +127,10 @@ void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& p
     if (on_gpu) header.push_back(fmt::format("{} returns us", name));
     header.emplace_back("ratio");
   }
+  const bool notes = std::any_of(peers.begin(), peers.end(), [](const bench::Peer& peer) {
+    return std::any_of(peer.notes.begin(), peer.notes.end(), [](const auto& note) { return !note.second.empty(); });
+  });
+  if (notes) header.emplace_back("the peer");
   Table table(header);
   for (const Row& row : rows) {
     const double rate = bytes_of(row) / row.timing.seconds / 1e9;
@@ -143,15 +158,13 @@ void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& p
       }
       cells.push_back(timed ? fmt::format("{:.2f}", ratio_to(peer, row, found->second)) : "-");
     }
+    if (notes) cells.push_back(note_of(peers, *row.problem));
     table.add(cells);
   }
   fmt::print("{} ({}); the copy is read plus written{}\n\n{}\n", device.name(), device.description(),
              on_gpu ? "" : "; with the same threads, the mean of before and after each operator", table.text());
-  for (const bench::Peer& peer : peers) {
+  for (const bench::Peer& peer : peers)
     fmt::print("peer: {}; ratio above 1: Tokitai is that many times as fast\n", peer.name);
-    for (const auto& [key, note] : peer.notes)
-      if (!note.empty()) fmt::print("  {}: {}\n", key, note);
-  }
 }
 
 Json to_json(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers, const Device& device) {
@@ -175,6 +188,8 @@ Json to_json(const std::vector<Row>& rows, const std::vector<bench::Peer>& peers
       if (found == peer.seconds.end()) continue;
       Json& there = j["peers"][peer.name];
       there = {{"seconds", found->second}, {"ratio", ratio_to(peer, row, found->second)}};
+      if (const auto note = peer.notes.find(row.problem->text()); note != peer.notes.end() && !note->second.empty())
+        there["note"] = note->second;
       if (const auto host = peer.host_seconds.find(row.problem->text()); host != peer.host_seconds.end())
         there["returns_seconds"] = host->second;
     }

@@ -129,7 +129,8 @@ Status act(const Arguments& a) {
   if (cache->folder().empty())
     return Status::invalid("there is no cache folder: none of TOKITAI_CACHE, XDG_CACHE_HOME and HOME is set");
   std::error_code error;
-  if (const auto status = fs::status(cache->folder(), error); fs::exists(status) && !fs::is_directory(status))
+  const auto status = fs::status(cache->folder(), error);
+  if (error == std::errc::too_many_symbolic_link_levels || (fs::exists(status) && !fs::is_directory(status)))
     return Status::invalid(fmt::format("{}, the cache, is no folder", cache->folder().string()));
   if (a.action == "ls") return show(cache.value(), cache->list(), false, a);
   if (a.action == "verify") return show(cache.value(), cache->verify(), true, a);

@@ -8,27 +8,17 @@
 #include <new>
 
 #include "cli/commands.h"
+#include "cli/terminal.h"
 #include "evidence/facts.h"
 
 namespace tokitai::cli {
 
-namespace {
-
-// A message may hold what somebody wrote: what a terminal would act on is shown, not sent.
-std::string printable(const std::string& message) {
-  std::string text;
-  for (const char c : message) {
-    const bool control = (c >= 0 && c < ' ' && c != '\n') || c == 0x7f;
-    text += control ? fmt::format("\\x{:02x}", static_cast<int>(c)) : std::string(1, c);
-  }
-  return text;
-}
-
-}  // namespace
-
 void report(const Status& status, int& exit_code) {
   if (status.ok()) return;
-  fmt::print(stderr, "tokitai: {}\n", printable(status.message()));
+  // Lines of a compiler's log stay lines, but none of them can pass for one of ours.
+  std::string message = status.message();
+  for (std::size_t at = 0; (at = message.find('\n', at)) != std::string::npos; ++at) message.insert(at + 1, "  ");
+  fmt::print(stderr, "tokitai: {}\n", message);
   exit_code = static_cast<int>(status.code());
 }
 
@@ -120,6 +110,7 @@ std::unique_ptr<CLI::App> command_line(int& exit_code) {
 }
 
 int run_command(int argc, const char* const* argv) {
+  guard_terminal();
   int exit_code = static_cast<int>(Code::internal);
   try {
     exit_code = parse_and_run(argc, argv);

@@ -11,6 +11,7 @@
 #include "cli/problem_choice.h"
 #include "cli/progress_line.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "compiler/at_once.h"
 #include "compiler/audit.h"
 #include "compiler/cache.h"
@@ -221,7 +222,10 @@ Status emit(const Arguments& a, const std::vector<Job>& jobs) {
       all += a.emit == "binary" ? job.artifact->binary : job.artifact->text;
     }
   }
-  return files.empty() ? write_text(a.output, all) : write_all(files);
+  if (!files.empty()) return write_all(files);
+  if (a.emit == "binary" && (a.output.empty() || a.output == "-"))
+    return write_raw(Stream::out, all) ? Status() : Status::invalid("cannot write to standard output");
+  return write_text(a.output, all);
 }
 
 // What can be seen of the arguments before anything is planned.

@@ -2,15 +2,15 @@
 // deliver every byte. Files are opened twice rather than kept open: a list may have thousands.
 #include "cli/npy.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
+
+#include "compiler/files.h"
 
 static_assert(std::endian::native == std::endian::little, "files are little-endian and read as they are");
 
@@ -21,27 +21,19 @@ constexpr std::int64_t kLongestHeader = 65535;
 
 class File {
  public:
-  explicit File(const std::string& path) : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
+  explicit File(const std::string& path) : file_(compiler::open_regular(path)) {}
 
-  // The size of a regular file, or why there is none.
+  // Its size, or why it has none.
   Result<std::int64_t> size() const {
-    struct stat facts{};
-    if (descriptor_ < 0 || fstat(descriptor_, &facts) != 0)
-      return Status::invalid(fmt::format("cannot be opened: {}", std::strerror(errno)));
-    if (!S_ISREG(facts.st_mode)) return Status::invalid("is not a regular file");
-    return std::int64_t{facts.st_size};
+    if (!file_.ok()) return Status::invalid(fmt::format("cannot be opened: {}", file_.status().message()));
+    return std::int64_t{file_->about.st_size};
   }
 
   Status read_at(std::int64_t offset, void* memory, std::int64_t bytes) const {
     constexpr std::int64_t kMost = 1 << 30;  // one read gives no more than 2 GiB
     auto* to = static_cast<char*>(memory);
     while (bytes > 0) {
-      const ssize_t got = pread(descriptor_, to, static_cast<std::size_t>(std::min(bytes, kMost)), offset);
+      const ssize_t got = pread(file_->descriptor.get(), to, static_cast<std::size_t>(std::min(bytes, kMost)), offset);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return Status::invalid(fmt::format("cannot be read: {}", std::strerror(errno)));
       if (got == 0) return Status::invalid(fmt::format("ends {} bytes too early", bytes));
@@ -51,7 +43,7 @@ class File {
   }
 
  private:
-  int descriptor_;
+  Result<compiler::OpenFile> file_;
 };
 
 std::uint32_t little_endian(const unsigned char* bytes, std::size_t count) {

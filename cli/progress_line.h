@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <mutex>
 #include <string_view>
+
+#include "cli/terminal.h"
+#include "evidence/printable.h"
 
 namespace tokitai::cli {
 
@@ -20,7 +22,7 @@ class ProgressLine {
   void say(std::string_view what) {
     if (!terminal_) return;
     const std::scoped_lock lock(mutex_);
-    fmt::print(stderr, "\r\033[K{:.110}", what);
+    write_raw(Stream::error, fmt::format("\r\033[K{:.110}", evidence::one_line(what)));
   }
 
  private:

@@ -4,19 +4,10 @@
 
 #include <algorithm>
 
-#include "machines/device/plan.h"
 #include "proofs/planned.h"
 #include "proofs/prover.h"
 
 namespace tokitai::cli {
-namespace {
-
-// The headers whose functions are proved: all that say where something lies, and how large what it lies in is.
-bool is_proved(std::string_view header) {
-  return header.starts_with("machines/device/place") || header.ends_with("_shape.h");
-}
-
-}  // namespace
 
 Result<evidence::ProofEvidence> proof_evidence(ProgressLine& progress) {
   const auto prover = proofs::load_prover();
@@ -25,8 +16,7 @@ Result<evidence::ProofEvidence> proof_evidence(ProgressLine& progress) {
   if (!subjects.ok()) return subjects.status();
   evidence::ProofEvidence proofs;
   proofs.solver = prover.value()->solver;
-  for (const device::Text& text : device::device_headers())
-    if (is_proved(text.name)) proofs.functions.emplace_back(text.name, evidence::source_digest(text.name));
+  proofs.functions = evidence::proved_functions();
   for (const auto& [pattern, plans] : subjects->plans) proofs.patterns.push_back({pattern, plans});
   const auto outcomes = prover.value()->prove(subjects.value(), {}, [&](std::size_t done, std::size_t all) {
     progress.say(fmt::format("proofs: {} of {} parts of plans", done, all));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "evidence/printable.h"
+
 namespace tokitai::cli {
 namespace {
 
@@ -23,6 +25,7 @@ std::size_t width_of(std::string_view cell) {
 
 void Table::add(std::vector<std::string> row) {
   row.resize(header_.size());
+  for (std::string& cell : row) cell = evidence::one_line(cell);
   rows_.push_back(std::move(row));
 }
 

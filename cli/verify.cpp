@@ -94,7 +94,9 @@ Result<std::vector<evidence::Variant>> chosen_variants(const Arguments& a) {
 struct Verified {
   std::string device, against;
   VerifyResult result;
-  bool good() const { return result.summary.failed == 0 && result.summary.mismatches == 0; }
+  bool good() const {
+    return result.summary.failed == 0 && result.summary.mismatches == 0 && result.summary.checks.findings == 0;
+  }
 };
 
 void print(const std::vector<Verified>& all) {
@@ -193,7 +195,7 @@ Status run(Arguments a, int& exit_code) {
     if (one.result.summary.compared == 0) return {Code::check_failed, "nothing was compared"};
     if (!one.good()) exit_code = 1;
   }
-  return {};
+  return writer->judged();
 }
 
 }  // namespace

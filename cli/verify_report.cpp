@@ -9,6 +9,7 @@
 #include "cli/proof_evidence.h"
 #include "evidence/accuracy.h"
 #include "evidence/bundle.h"
+#include "evidence/objections.h"
 #include "proofs/prover.h"
 
 namespace tokitai::cli {
@@ -39,7 +40,7 @@ Result<ReportWriter> ReportChoice::prepare(std::string_view device, FileUses& fi
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Status::invalid(fmt::format("cannot make the folder {}: {}", folder, error.message()));
-  for (const char* name : evidence::kBundleFiles)
+  for (const char* name : {evidence::kEvidenceFile, evidence::kReportFiles[0], evidence::kReportFiles[1]})
     if (auto there = files.writes("--report", (std::filesystem::path(folder) / name).string()); !there.ok())
       return there.status();
   // Lockstep checks what a GPU would do, on the CPU: its times say nothing, and its bits are the cpu device's.
@@ -122,10 +123,8 @@ Status ReportWriter::write(const evidence::VerifyResult& result, std::vector<evi
         fmt::format("{}{}", files_text_.empty() ? "" : ", ", (std::filesystem::path(folder_) / file.name).string());
   }
   files_text_ += key_ ? fmt::format("; signed with key {}", key_->public_key().id()) : "; not signed";
-  if (Status s = write_all(files); !s.ok()) return s;
-  if (predicate.proofs && !predicate.proofs->all_proved())
-    return {Code::check_failed, "not every claim is proved; tokitai prove says which"};
-  return {};
+  judged_ = evidence::judged(predicate);
+  return write_all(files);
 }
 
 }  // namespace tokitai::cli

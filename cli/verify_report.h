@@ -19,11 +19,13 @@ class ReportWriter {
   Status write(const evidence::VerifyResult& result, std::vector<evidence::Variant>& variants, std::string_view against,
                ProgressLine& progress);
   const std::string& files_text() const { return files_text_; }  // what was written, for people
+  const Status& judged() const { return judged_; }               // what it says against itself
 
  private:
   std::string folder_, files_text_;
   std::optional<evidence::PrivateKey> key_;
   bool figures_, proofs_;
+  Status judged_;
 };
 
 struct ReportChoice {

@@ -37,7 +37,12 @@ add_dependencies(machine_test tokitai_worker)
 tokitai_test(lists_test fast SOURCES machines/tests/lists_test.cpp)
 tokitai_test(evidence_test fast SOURCES evidence/tests/compare_test.cpp evidence/tests/verify_test.cpp
   evidence/tests/audit_test.cpp evidence/tests/bounded_json_test.cpp evidence/tests/call_report_test.cpp evidence/tests/key_test.cpp
-  evidence/tests/report_test.cpp)
+  evidence/tests/forged_test.cpp evidence/tests/printable_test.cpp evidence/tests/report_test.cpp)
+# What tools/mutants.py runs on broken evidence/ and on a broken kernel cache: built on request, with few operators.
+add_executable(evidence_mutant_check EXCLUDE_FROM_ALL evidence/tests/audit_test.cpp evidence/tests/bounded_json_test.cpp
+  evidence/tests/forged_test.cpp evidence/tests/printable_test.cpp compiler/tests/cache_trust_test.cpp
+  compiler/tests/files_test.cpp)
+target_link_libraries(evidence_mutant_check PRIVATE tokitai_evidence tokitai_flags fmt::fmt GTest::gtest_main)
 tokitai_test(analysis_test fast SOURCES machines/analysis/tests/number_test.cpp LIBRARIES tokitai_analysis)
 tokitai_test(true_error_test fast SOURCES evidence/tests/true_error_test.cpp LIBRARIES tokitai_analysis)
 tokitai_test(accuracy_test full SOURCES evidence/tests/accuracy_test.cpp LIBRARIES tokitai_accuracy)
@@ -51,7 +56,8 @@ tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp operators/
 tokitai_test(edges_test fast SOURCES operators/tests/edges_test.cpp operators/tests/embedding_edges_test.cpp)
 
 tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compiler/tests/audit_ptx_test.cpp
-  compiler/tests/audit_test.cpp compiler/tests/cache_test.cpp compiler/tests/compile_test.cpp)
+  compiler/tests/audit_test.cpp compiler/tests/cache_test.cpp compiler/tests/cache_trust_test.cpp compiler/tests/compile_test.cpp
+  compiler/tests/files_test.cpp)
 tokitai_test(lockstep_test fast SOURCES machines/lockstep/tests/engine_test.cpp machines/lockstep/tests/copy_test.cpp
   machines/lockstep/tests/grid_test.cpp OPTIONS -DTK_LOCKSTEP)
 tokitai_test(faults_test full SOURCES machines/lockstep/tests/faults_test.cpp)
@@ -127,7 +133,7 @@ set_tests_properties(command_lines_test PROPERTIES LABELS full)
 # The command, from outside: an independent implementation of the specification in NumPy, and hostile input.
 find_program(TOKITAI_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(TOKITAI_PYTHON)
-  foreach(part oracle harness operators bad_input command contracts help output_files evidence gpu_command worker serve)
+  foreach(part oracle harness operators bad_input command contracts help output_files evidence odd_files gpu_command worker serve)
     add_test(NAME acceptance_${part}
       COMMAND ${TOKITAI_PYTHON} -m unittest discover -s ${PROJECT_SOURCE_DIR}/testing/acceptance -p "test_${part}*.py")
     set_tests_properties(acceptance_${part} PROPERTIES LABELS full ENVIRONMENT "TOKITAI=$<TARGET_FILE:tokitai_command>")

@@ -45,11 +45,17 @@ Status fail(std::string_view what, const fs::path& path, const std::string& why)
   return {Code::unavailable, fmt::format("cannot {} {}: {}", what, path.string(), why)};
 }
 
-Status make_folders(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) return fail("make the folder", path, error.message());
-  return {};
+// Whoever can write to the folder decides what code we run, digests or no digests: they lie beside what they vouch for.
+// So we go by ssh's rule for keys. A folder that is not there, or is none, is no danger.
+Status trusted(const fs::path& folder) {
+  struct stat about{};
+  if (folder.empty() || ::stat(folder.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) return {};
+  const std::string others = changeable_by(about);
+  if (others.empty()) return {};
+  return Status::invalid(fmt::format(
+      "the kernel cache {} is not used: {}, and whoever can write there decides what code runs here. Empty it "
+      "and chmod 700 it, or let TOKITAI_CACHE name another folder",
+      folder.string(), others));
 }
 
 }  // namespace
@@ -84,6 +90,7 @@ Result<Cache> Cache::open(fs::path folder) {
     if (!size.ok()) return Status::invalid("TOKITAI_CACHE_LIMIT: " + size.status().message());
     limit = size.value();
   }
+  if (Status status = trusted(folder); !status.ok()) return status;
   return Cache(std::move(folder), limit);
 }
 
@@ -116,14 +123,17 @@ Result<Artifact> Cache::load(const std::string& key, bool use) const {
   if (folder_.empty()) return Status(Code::unavailable, "there is no cache folder");
   const fs::path path = entry(key);
   const auto damaged = [&](std::string why) { return Status(Code::check_failed, std::move(why)); };
-  const auto manifest = read_file(path / kManifest);
+  struct stat about{};
+  if (::stat(path.c_str(), &about) == 0)
+    if (const std::string others = changeable_by(about); !others.empty()) return damaged(others);
+  const auto manifest = read_own_file(path / kManifest);
   if (!manifest.ok()) return damaged("its manifest is missing");
   Artifact out;
   if (Status status = read_manifest(manifest.value(), out); !status.ok()) return status;
   if (out.manifest.key != key) return damaged("its manifest is that of another entry");
-  auto binary = read_file(path / kBinary);
+  auto binary = read_own_file(path / kBinary);
   if (!binary.ok()) return damaged("its binary is missing");
-  auto text = read_file(path / kText);
+  auto text = read_own_file(path / kText);
   if (!text.ok()) return damaged("its text is missing");
   if (sha256(binary.value()) != out.manifest.binary_digest) return damaged("its binary was changed");
   if (sha256(text.value()) != out.manifest.text_digest) return damaged("its text was changed");
@@ -138,10 +148,10 @@ Result<Artifact> Cache::load(const std::string& key, bool use) const {
 // A lock is a file of the key's name, which is left where it is: removing it needs the lock itself.
 Result<Descriptor> Cache::lock(const std::string& key, bool wait) const {
   if (folder_.empty()) return Status(Code::unavailable, "none of TOKITAI_CACHE, XDG_CACHE_HOME and HOME is set");
-  if (Status status = make_folders(locks()); !status.ok()) return status;
+  if (Status status = make_own_folders(locks()); !status.ok()) return status;
   const fs::path path = locks() / key;
   for (;;) {
-    Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
     if (!file) return fail("open", path, std::strerror(errno));
     if (!lock_file(file, wait)) return fail("lock", path, std::strerror(errno));
     if (is_at(file, path)) return file;
@@ -150,7 +160,7 @@ Result<Descriptor> Cache::lock(const std::string& key, bool wait) const {
 
 // The caller holds the key's lock.
 Status Cache::store(const Artifact& artifact) const {
-  if (Status status = make_folders(making()); !status.ok()) return status;
+  if (Status status = make_own_folders(making()); !status.ok()) return status;
   const std::string& key = artifact.manifest.key;
   fs::path made;
   Descriptor held;  // the folder's lock says that it is still being made

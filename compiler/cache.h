@@ -19,7 +19,8 @@ std::filesystem::path digest_memory();
 
 class Cache {
  public:
-  // Creates nothing. A limit in $TOKITAI_CACHE_LIMIT that is no size is refused.
+  // Creates nothing. Refused: a folder that others than its owner may write to, because code is run out of it; a limit
+  // in $TOKITAI_CACHE_LIMIT that is no size.
   static Result<Cache> open(std::filesystem::path folder = default_cache_folder());
 
   // From the cache, or compiled and stored. Where it cannot be stored, Artifact::note says why.

@@ -48,7 +48,7 @@ std::vector<Cache::Entry> Cache::look(bool every_byte) const {
     if (::stat(manifest.c_str(), &about) == 0) one.used = about.st_mtim.tv_sec * 1'000'000'000 + about.st_mtim.tv_nsec;
     Artifact artifact;
     Status status;
-    if (const auto text = read_file(manifest); text.ok())
+    if (const auto text = read_own_file(manifest); text.ok())
       status = read_manifest(text.value(), artifact);
     else
       status = {Code::check_failed, "its manifest is missing"};
@@ -71,10 +71,10 @@ std::vector<Cache::Entry> Cache::verify() const { return look(true); }
 bool Cache::remove(const Entry& one, Swept& swept) const {
   const auto held = lock(one.key, false);
   if (!held.ok()) return false;
-  std::error_code error;
-  fs::create_directories(making(), error);
+  if (!make_own_folders(making()).ok()) return false;
   const auto away = make_folder(making(), "gone-");
   if (!away.ok()) return false;
+  std::error_code error;
   fs::rename(entry(one.key), away.value() / one.key, error);
   const bool gone = !error;
   fs::remove_all(away.value(), error);
@@ -94,7 +94,8 @@ void Cache::trim(std::vector<Entry> entries, const std::string& keep, Swept& swe
 // What is being made is locked by its maker for as long as that process lives; what can be locked is left over.
 void Cache::sweep_leftovers(Swept& swept) const {
   for (const fs::path& path : inside(making())) {
-    const Descriptor folder(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    // Neither a FIFO's other end is waited for, nor a link followed out of the folder.
+    const Descriptor folder(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
     if (!folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) continue;
     const std::uint64_t bytes = bytes_in(path);
     std::error_code error;
@@ -103,7 +104,7 @@ void Cache::sweep_leftovers(Swept& swept) const {
     swept.bytes += bytes;
   }
   for (const fs::path& path : inside(locks())) {
-    const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
     std::error_code error;
     if (!is_key(path.filename().string()) || fs::exists(entry(path.filename().string()), error)) continue;
     if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());

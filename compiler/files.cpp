@@ -27,6 +27,30 @@ Status write_all(const Descriptor& file, const fs::path& path, std::string_view 
   return {};
 }
 
+enum class Whose : std::uint8_t { anybodys, own };
+
+Result<std::string> read(const fs::path& path, std::uint64_t most, Whose whose) {
+  const auto refuse = [&](std::string_view why) {
+    return Status(Code::unavailable, fmt::format("cannot read {}: {}", path.string(), why));
+  };
+  const auto file = open_regular(path);
+  if (!file.ok()) return refuse(file.status().message());
+  if (whose == Whose::own)
+    if (const std::string others = changeable_by(file->about); !others.empty()) return refuse(others);
+  if (const auto bytes = static_cast<std::uint64_t>(file->about.st_size); bytes > most)
+    return refuse(fmt::format("it has {} bytes; at most {} are read", bytes, most));
+  std::string out;
+  char buffer[1 << 16];
+  while (out.size() <= most) {
+    const ssize_t got = ::read(file->descriptor.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return refuse(std::strerror(errno));
+    if (got == 0) return out;
+    out.append(buffer, static_cast<std::size_t>(got));
+  }
+  return refuse(fmt::format("it grew; at most {} bytes are read", most));
+}
+
 }  // namespace
 
 void Descriptor::close() {
@@ -34,18 +58,23 @@ void Descriptor::close() {
   number_ = -1;
 }
 
-Result<std::string> read_file(const fs::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return fail("read", path);
-  std::string out;
-  char buffer[1 << 16];
-  for (;;) {
-    const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail("read", path);
-    if (got == 0) return out;
-    out.append(buffer, static_cast<std::size_t>(got));
-  }
+Result<OpenFile> open_regular(const fs::path& path) {
+  OpenFile file{Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY))};
+  if (!file.descriptor || ::fstat(file.descriptor.get(), &file.about) != 0)
+    return Status::invalid(std::strerror(errno));
+  if (!S_ISREG(file.about.st_mode)) return Status::invalid("it is not a regular file");
+  return file;
+}
+
+Result<std::string> read_file(const fs::path& path, std::uint64_t most) { return read(path, most, Whose::anybodys); }
+Result<std::string> read_own_file(const fs::path& path) { return read(path, kLargestFile, Whose::own); }
+
+std::string changeable_by(const struct stat& about) {
+  if (about.st_uid != ::geteuid() && about.st_uid != 0)
+    return fmt::format("it belongs to user {}; we are {}", about.st_uid, ::geteuid());
+  if ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return fmt::format("others may write it: its mode is {:o}", about.st_mode & 07777);
+  return {};
 }
 
 Status write_file(const fs::path& path, std::string_view bytes) {
@@ -63,6 +92,15 @@ Status replace_file(const fs::path& path, std::string_view bytes) {
   if (status.ok() && ::rename(beside.c_str(), path.c_str()) != 0) status = fail("write", path);
   if (!status.ok()) ::unlink(beside.c_str());
   return status;
+}
+
+Status make_own_folders(const fs::path& path) {
+  fs::path made;
+  for (const fs::path& part : path) {
+    made /= part;
+    if (::mkdir(made.c_str(), S_IRWXU) != 0 && errno != EEXIST) return fail("make the folder", made);
+  }
+  return {};
 }
 
 Result<fs::path> make_folder(const fs::path& parent, std::string_view prefix) {

@@ -1,6 +1,9 @@
 #include "compiler/manifest.h"
 
+#include <concepts>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "compiler/sha256.h"
 
@@ -29,9 +32,24 @@ struct Fields {
     else
       good = false;
   }
-  template <class T> void read(const char* name, T& out) {
+  void read(const char* name, bool& out) {
     const Json* value = find(name);
-    if (value != nullptr && (value->is_number() || value->is_boolean()))
+    if (value != nullptr && value->is_boolean())
+      out = value->get<bool>();
+    else
+      good = false;
+  }
+  void read(const char* name, double& out) {
+    const Json* value = find(name);
+    if (value != nullptr && value->is_number())
+      out = value->get<double>();
+    else
+      good = false;
+  }
+  // From 0 on. Any other number would be turned into this type, whether it fits or not.
+  template <std::integral T> void read(const char* name, T& out) {
+    const Json* value = find(name);
+    if (value != nullptr && value->is_number_unsigned() && std::in_range<T>(value->get<std::uint64_t>()))
       out = value->get<T>();
     else
       good = false;

@@ -8,6 +8,7 @@
 
 #include "compiler/build.h"
 #include "compiler/cache.h"
+#include "compiler/library.h"
 #include "compiler/process.h"
 #include "compiler/sha256.h"
 
@@ -101,11 +102,11 @@ bool takes(const Nvrtc& nvrtc, const char* option) {
 
 Result<Nvrtc> load(const std::string& named) {
   void* library = nullptr;
-  std::string opened;
+  std::string opened, why;
   const std::vector<std::string> names = candidates(named);
   for (const std::string& name : names) {
     opened = name;
-    library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    library = open_library(name, why);
     if (library != nullptr) break;
   }
   if (library == nullptr && !named.empty())

@@ -1,6 +1,5 @@
 #include "compiler/sha256.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sodium.h>
 #include <sys/stat.h>
@@ -59,15 +58,17 @@ PartsDigest& PartsDigest::add(std::string_view part) {
 }
 
 Result<std::string> sha256_of_file(const std::filesystem::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return Status(Code::unavailable, fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
+  const auto refuse = [&](std::string_view why) {
+    return Status(Code::unavailable, fmt::format("cannot read {}: {}", path.string(), why));
+  };
+  const auto file = open_regular(path);
+  if (!file.ok()) return refuse(file.status().message());
   RunningSha256 digest;
   std::vector<char> buffer(1 << 20);
   for (;;) {
-    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    const ssize_t got = ::read(file->descriptor.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0)
-      return Status(Code::unavailable, fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
+    if (got < 0) return refuse(std::strerror(errno));
     if (got == 0) break;
     digest.add({buffer.data(), static_cast<std::size_t>(got)});
   }
@@ -85,16 +86,14 @@ Result<std::string> sha256_of_file(const std::filesystem::path& path, const std:
           .hex();
   // A note is the digest and the digest of both, so that a damaged one is not believed.
   const auto note_of = [&](const std::string& digest) { return digest + " " + sha256(name + digest) + "\n"; };
-  if (const auto note = read_file(memory / name); note.ok()) {
+  if (const auto note = read_own_file(memory / name); note.ok()) {
     const std::string digest = note.value().substr(0, 2 * crypto_hash_sha256_BYTES);
     if (is_digest(digest) && note.value() == note_of(digest)) return digest;
   }
   auto digest = sha256_of_file(path);
   if (digest.ok()) {
     // Not to be able to remember is no error: the digest is made again next time.
-    std::error_code ignored;
-    std::filesystem::create_directories(memory, ignored);
-    (void)replace_file(memory / name, note_of(digest.value()));
+    if (make_own_folders(memory).ok()) (void)replace_file(memory / name, note_of(digest.value()));
   }
   return digest;
 }

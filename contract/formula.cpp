@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <limits>
+#include <vector>
 
 namespace tokitai {
 namespace {
@@ -17,10 +19,22 @@ std::int64_t clamped(__int128 value) {
   return value > kMost ? kMost : value < -kMost ? -kMost : static_cast<std::int64_t>(value);
 }
 
+bool is_integer(Type type) { return type == Type::i32 || type == Type::i64; }
+
+// How many different values a vector of integers holds.
+std::int64_t distinct(const View& view) {
+  std::vector<std::int64_t> values(static_cast<std::size_t>(view.elements()));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = view.type == Type::i32 ? static_cast<const std::int32_t*>(view.data)[i]
+                                       : static_cast<const std::int64_t*>(view.data)[i];
+  std::sort(values.begin(), values.end());
+  return std::unique(values.begin(), values.end()) - values.begin();
+}
+
 class Reader {
  public:
-  Reader(std::string_view text, const Call& call, const Operands& set, int threads)
-      : rest_(text), call_(call), set_(set), threads_(threads) {}
+  Reader(std::string_view text, const Call& call, const Operands& set, int threads, Values values)
+      : rest_(text), call_(call), set_(set), threads_(threads), values_(values) {}
 
   Result<std::int64_t> value() {
     const std::int64_t all = sum();
@@ -105,6 +119,10 @@ class Reader {
         result = view.elements();
       else if (name == "given")
         result = view.present() ? 1 : 0;
+      else if (name == "size")
+        result = static_cast<std::int64_t>(size_of(view.type));
+      else if (name == "distinct")
+        result = values_ == Values::read && is_integer(view.type) ? distinct(view) : view.elements();
       else
         fail("calls no function");
     }
@@ -130,16 +148,17 @@ class Reader {
   const Call& call_;
   const Operands& set_;
   int threads_;
+  Values values_;
   std::string wrong_;
 };
 
 }  // namespace
 
-Result<std::int64_t> evaluate(std::string_view formula, const Call& call, int threads) {
-  if (!call.contract->list) return Reader(formula, call, call.operands, threads).value();
+Result<std::int64_t> evaluate(std::string_view formula, const Call& call, int threads, Values values) {
+  if (!call.contract->list) return Reader(formula, call, call.operands, threads, values).value();
   std::int64_t all = 0;
   for (const Operands& set : call.list) {
-    const auto one = Reader(formula, call, set, threads).value();
+    const auto one = Reader(formula, call, set, threads, values).value();
     if (!one.ok()) return one;
     all = clamped(__int128{all} + one.value());
   }

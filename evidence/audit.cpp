@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
+#include <set>
 
+#include "compiler/files.h"
 #include "compiler/sha256.h"
+#include "evidence/bundle.h"
 #include "evidence/envelope.h"
+#include "evidence/objections.h"
+#include "evidence/replay.h"
 
 namespace tokitai::evidence {
 namespace {
@@ -26,7 +30,7 @@ class Auditor {
     }
     audit_.statement = std::move(statement).value();
     note("schema", Verdict::holds, fmt::format("version {}", kPredicateVersion));
-    counts();
+    numbers();
     subjects();
     sources();
     proofs();
@@ -79,36 +83,21 @@ class Auditor {
     return std::move(payload).value();
   }
 
-  // Each operator's numbers are the sums of its problems', and no problem differs.
-  void counts() {
-    std::map<std::string, OperatorResult> sums;
-    for (const ProblemResult& one : audit_.statement->predicate.problems) {
-      OperatorResult& sum = sums[one.name];
-      ++sum.problems;
-      sum.runs += one.runs, sum.compared += one.compared, sum.mismatches += one.mismatches, sum.failed += one.failed;
-      if (one.outputs.empty() && one.failed == 0)
-        note(fmt::format("problem {}", one.line), Verdict::fails, "no digest of its outputs is recorded");
-    }
-    std::int64_t compared = 0;
-    for (const OperatorEvidence& one : audit_.statement->predicate.operators) {
-      const OperatorResult &said = one.result, sum = sums[said.name];
-      sums.erase(said.name);
-      compared += said.compared;
-      if (sum.problems != said.problems || sum.runs != said.runs || sum.compared != said.compared ||
-          sum.mismatches != said.mismatches || sum.failed != said.failed)
-        note(fmt::format("counts of {}", said.name), Verdict::fails, "are not the sums over its problems");
-      if (said.mismatches != 0 || said.failed != 0)
-        note(fmt::format("result of {}", said.name), Verdict::fails,
-             fmt::format("{} outputs differed and {} runs failed", said.mismatches, said.failed));
-      else if (said.compared == 0)
-        note(fmt::format("result of {}", said.name), Verdict::fails, "nothing was compared");
-    }
-    for (const auto& [name, sum] : sums)
-      note(fmt::format("operator {}", name), Verdict::fails, "has problems but is not among the operators");
-    if (!failed())
-      note("result", Verdict::holds,
-           fmt::format("{} outputs compared, none differs; {} problems", compared,
-                       audit_.statement->predicate.problems.size()));
+  // What its own numbers say against it.
+  void numbers() {
+    const Predicate& p = audit_.statement->predicate;
+    for (Objection& one : objections(p)) note(std::move(one.what), Verdict::fails, std::move(one.text));
+    for (const ProblemResult& one : p.problems)
+      if (const auto problem = single_problem(one.line); !problem.ok())
+        note("problem " + one.line, Verdict::fails, problem.status().message());
+    for (const std::string& sentence : non_claims_of(p.device))
+      if (std::find(p.non_claims.begin(), p.non_claims.end(), sentence) == p.non_claims.end())
+        note("non_claims", Verdict::fails, fmt::format("lack: {}", sentence));
+    if (failed()) return;
+    __int128 compared = 0;  // one count may be as large as 64 bits allow
+    for (const OperatorEvidence& one : p.operators) compared += one.result.compared;
+    note("result", Verdict::holds,
+         fmt::format("{} outputs compared, none differs; {} problems", compared, p.problems.size()));
   }
 
   std::string digest_of_subject(std::string_view name) const {
@@ -141,14 +130,13 @@ class Auditor {
   void proofs() {
     const auto& proofs = audit_.statement->predicate.proofs;
     if (!proofs) return;
-    for (const auto& [name, digest] : proofs->functions)
+    const std::map<std::string, std::string> said(proofs->functions.begin(), proofs->functions.end());
+    for (const auto& [name, digest] : said)
       if (source_digest(name) != digest) note("proved functions " + name, Verdict::fails, "differ from this tokitai's");
-    std::int64_t claims = 0;
-    for (const ProofFigures& one : proofs->patterns) {
-      claims += one.claims;
-      if (one.proved != one.claims || one.claims == 0)
-        note("proofs of " + one.name, Verdict::fails, "not every claim is proved");
-    }
+    for (const auto& [name, digest] : proved_functions())
+      if (!said.contains(name)) note("proved functions " + name, Verdict::fails, "are not among those of the proofs");
+    __int128 claims = 0;
+    for (const ProofFigures& one : proofs->patterns) claims += one.claims;
     note("proofs", Verdict::not_checked, fmt::format("{} claims; tokitai prove decides them again", claims));
   }
 
@@ -169,9 +157,15 @@ class Auditor {
         ++contracts;
     }
     std::map<std::string, int> times;
+    std::set<std::string> named;  // by the predicate
+    for (const Subject& subject : subjects_of(p)) named.insert(subject.name);
     for (const Subject& subject : audit_.statement->subjects) {
       if (++times[subject.name] == 2) note("subject " + subject.name, Verdict::fails, "stands twice");
-      if (is_elsewhere(subject.name)) continue;
+      if (is_elsewhere(subject.name)) {
+        if (!is_report(subject.name) && !named.contains(subject.name))
+          note("subject " + subject.name, Verdict::fails, "nothing in the predicate speaks of it");
+        continue;
+      }
       const std::string ours = source_digest(subject.name);
       if (ours.empty())
         note("source " + subject.name, Verdict::fails, "this tokitai has no such source");
@@ -180,9 +174,9 @@ class Auditor {
       else
         ++texts;
     }
-    for (const Subject& ours : subjects_of(p))
-      if (digest_of_subject(ours.name).empty())
-        note("subject " + ours.name, Verdict::fails, "takes part and is not among the subjects");
+    for (const std::string& name : named)
+      if (digest_of_subject(name).empty())
+        note("subject " + name, Verdict::fails, "takes part and is not among the subjects");
     if (contracts == p.operators.size())
       note("contracts", Verdict::holds, fmt::format("{}, each word as in this tokitai", contracts));
     note("sources", texts > 0 ? Verdict::holds : Verdict::not_checked, fmt::format("{} as in this tokitai", texts));
@@ -202,18 +196,27 @@ class Auditor {
   static bool is_elsewhere(std::string_view name) {
     return name.starts_with("contract/") || name.starts_with("kernel/") || name == "tokitai" || is_report(name);
   }
-  static bool is_report(std::string_view name) { return name == "report.md" || name == "report.html"; }
+  static bool is_report(std::string_view name) {
+    return std::find(std::begin(kReportFiles), std::end(kReportFiles), name) != std::end(kReportFiles);
+  }
 
   void reports() {
     for (const Subject& subject : audit_.statement->subjects) {
       if (!is_report(subject.name)) continue;
-      if (folder_.empty() || !std::filesystem::exists(folder_ / subject.name)) {
+      std::error_code error;
+      const std::filesystem::path path = folder_ / subject.name;
+      if (folder_.empty() ||
+          std::filesystem::symlink_status(path, error).type() == std::filesystem::file_type::not_found) {
         note(subject.name, Verdict::not_checked, "does not lie beside it");
         continue;
       }
-      const auto digest = compiler::sha256_of_file(folder_ / subject.name);
-      const bool same = digest.ok() && digest.value() == subject.digest;
-      note(subject.name, same ? Verdict::holds : Verdict::fails, same ? "unchanged" : "was changed");
+      const auto text = read_bounded(path);
+      if (!text.ok())
+        note(subject.name, Verdict::fails, text.status().message());
+      else if (compiler::sha256(text.value()) != subject.digest)
+        note(subject.name, Verdict::fails, "was changed");
+      else
+        note(subject.name, Verdict::holds, "unchanged");
     }
   }
 
@@ -246,20 +249,8 @@ Audit audit(std::string_view text, const std::optional<PublicKey>& key, const st
 }
 
 Result<std::string> read_bounded(const std::filesystem::path& path) {
-  std::error_code error;
-  const auto refuse = [&](std::string_view why) {
-    return Status::invalid(fmt::format("cannot read {}: {}", path.string(), why));
-  };
-  if (!std::filesystem::is_regular_file(path, error)) return refuse(error ? error.message() : "it is not a file");
-  const auto size = std::filesystem::file_size(path, error);
-  if (error) return refuse(error.message());
-  if (size > kLargestDocument)
-    return refuse(fmt::format("it has {} bytes; evidence has at most {}", size, kLargestDocument));
-  std::ifstream file(path, std::ios::binary);
-  std::string text(size, '\0');
-  if (!file.read(text.data(), static_cast<std::streamsize>(size)))
-    return refuse("it cannot be opened, or became shorter");
-  return text;
+  auto text = compiler::read_file(path, kLargestDocument);
+  return text.ok() ? std::move(text) : Status::invalid(text.status().message());
 }
 
 }  // namespace tokitai::evidence

@@ -51,6 +51,13 @@ class Guard final : public nlohmann::json_sax<Json> {
   std::string why_;
 };
 
+bool is_text(const Json& value) { return value.is_string() && !value.get_ref<const std::string&>().empty(); }
+// Of the other numbers, 1e300 and 2^63 among them, none can be made an integer of ours.
+bool is_count(const Json& value) { return value.is_number_unsigned() && value.get<std::uint64_t>() <= INT64_MAX; }
+bool is_figure(const Json& value) {
+  return value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() >= 0;
+}
+
 bool is_digest(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
@@ -92,7 +99,7 @@ const Json* Fields::take(const char* name) {
 std::string Fields::string(const char* name) {
   const Json* value = take(name);
   if (value == nullptr) return {};
-  if (value->is_string() && !value->get_ref<const std::string&>().empty()) return value->get<std::string>();
+  if (is_text(*value)) return value->get<std::string>();
   return wrong(name, "is not a text"), std::string();
 }
 
@@ -106,42 +113,33 @@ std::string Fields::digest(const char* name) {
 std::int64_t Fields::integer(const char* name) {
   const Json* value = take(name);
   if (value == nullptr) return 0;
-  if (value->is_number_unsigned() && value->get<std::uint64_t>() <= INT64_MAX) return value->get<std::int64_t>();
+  if (is_count(*value)) return value->get<std::int64_t>();
   return wrong(name, "is not an integer >= 0"), 0;
 }
 
 double Fields::number(const char* name) {
   const Json* value = take(name);
   if (value == nullptr) return 0;
-  if (value->is_number() && std::isfinite(value->get<double>()) && value->get<double>() >= 0)
-    return value->get<double>();
+  if (is_figure(*value)) return value->get<double>();
   return wrong(name, "is not a number >= 0"), 0;
 }
 
-std::vector<std::string> Fields::strings(const char* name) {
+template <class T> std::vector<T> Fields::all_of(const char* name, bool (*fits)(const Json&), const char* what) {
   const Json* value = take(name);
-  std::vector<std::string> all;
+  std::vector<T> all;
   if (value == nullptr) return all;
   if (!value->is_array()) return wrong(name, "is not an array"), all;
   for (const Json& one : *value) {
-    if (!one.is_string() || one.get_ref<const std::string&>().empty())
-      return wrong(name, "holds something that is not a text"), all;
-    all.push_back(one.get<std::string>());
+    if (!fits(one)) return wrong(name, fmt::format("holds something that is not {}", what)), all;
+    all.push_back(one.get<T>());
   }
   return all;
 }
-
-std::vector<double> Fields::numbers(const char* name) {
-  const Json* value = take(name);
-  std::vector<double> all;
-  if (value == nullptr) return all;
-  if (!value->is_array()) return wrong(name, "is not an array"), all;
-  for (const Json& one : *value) {
-    if (!one.is_number()) return wrong(name, "holds something that is not a number"), all;
-    all.push_back(one.get<double>());
-  }
-  return all;
+std::vector<std::string> Fields::strings(const char* name) { return all_of<std::string>(name, is_text, "a text"); }
+std::vector<std::int64_t> Fields::integers(const char* name) {
+  return all_of<std::int64_t>(name, is_count, "an integer >= 0");
 }
+std::vector<double> Fields::numbers(const char* name) { return all_of<double>(name, is_figure, "a number >= 0"); }
 
 void Fields::visit_one(const Json& value, const std::string& path, const Visit& visit) {
   Fields fields(value, path, *this);

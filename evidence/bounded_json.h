@@ -29,7 +29,8 @@ class Fields {
   std::int64_t integer(const char* name);  // >= 0
   double number(const char* name);         // finite and >= 0
   std::vector<std::string> strings(const char* name);
-  std::vector<double> numbers(const char* name);
+  std::vector<std::int64_t> integers(const char* name);  // >= 0
+  std::vector<double> numbers(const char* name);         // finite and >= 0
   using Visit = std::function<void(Fields&)>;
   void object(const char* name, const Visit& visit);
   // Of objects; how many there may be.
@@ -43,6 +44,7 @@ class Fields {
 
  private:
   const nlohmann::json* take(const char* name);
+  template <class T> std::vector<T> all_of(const char* name, bool (*fits)(const nlohmann::json&), const char* what);
   void visit_one(const nlohmann::json& value, const std::string& path, const Visit& visit);
   std::string& first() { return parent_ != nullptr ? parent_->first() : first_; }
 

@@ -5,9 +5,9 @@
 namespace tokitai::evidence {
 
 std::vector<ReportFile> bundle(const Predicate& predicate, const PrivateKey* key) {
-  std::vector<ReportFile> files = {{kBundleFiles[1], report_markdown(predicate)},
-                                   {kBundleFiles[2], report_html(predicate)}};
-  files.insert(files.begin(), {kBundleFiles[0], evidence_text(predicate, files, key)});
+  std::vector<ReportFile> files = {{kReportFiles[0], report_markdown(predicate)},
+                                   {kReportFiles[1], report_html(predicate)}};
+  files.insert(files.begin(), {kEvidenceFile, evidence_text(predicate, files, key)});
   return files;
 }
 

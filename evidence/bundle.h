@@ -6,7 +6,8 @@
 
 namespace tokitai::evidence {
 
-inline constexpr const char* kBundleFiles[] = {"evidence.json", "report.md", "report.html"};
+inline constexpr const char* kEvidenceFile = "evidence.json";
+inline constexpr const char* kReportFiles[] = {"report.md", "report.html"};
 
 std::vector<ReportFile> bundle(const Predicate& predicate, const PrivateKey* key);
 

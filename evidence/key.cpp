@@ -62,18 +62,17 @@ struct Text {
   ~Text() { sodium_memzero(bytes.data(), bytes.size()); }
 };
 Result<Text> read(const std::filesystem::path& path) {
-  const auto refuse = [&] {
-    return Status::invalid(fmt::format("cannot read the key {}: {}", path.string(), std::strerror(errno)));
+  const auto refuse = [&](std::string_view why) {
+    return Status::invalid(fmt::format("cannot read the key {}: {}", path.string(), why));
   };
-  const compiler::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat about{};
-  if (!file || ::fstat(file.get(), &about) != 0) return refuse();
-  if (!S_ISREG(about.st_mode) || about.st_size > kLargestFile)
-    return Status::invalid(fmt::format("{} is no key file", path.string()));
+  const auto file = compiler::open_regular(path);
+  if (!file.ok()) return refuse(file.status().message());
+  if (file->about.st_size > kLargestFile) return Status::invalid(fmt::format("{} is no key file", path.string()));
   Text text;
-  text.mode = about.st_mode;
-  text.bytes.resize(static_cast<std::size_t>(about.st_size));
-  if (::read(file.get(), text.bytes.data(), text.bytes.size()) != about.st_size) return refuse();
+  text.mode = file->about.st_mode;
+  text.bytes.resize(static_cast<std::size_t>(file->about.st_size));
+  if (::read(file->descriptor.get(), text.bytes.data(), text.bytes.size()) != file->about.st_size)
+    return refuse(std::strerror(errno));
   return text;
 }
 

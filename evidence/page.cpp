@@ -1,12 +1,13 @@
 #include "evidence/page.h"
 
+#include "evidence/printable.h"
 #include "evidence/report_style.h"
 
 namespace tokitai::evidence {
 
 std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;

@@ -5,23 +5,11 @@
 #include <algorithm>
 #include <set>
 
+#include "machines/device/plan.h"
 #include "machines/gpu/driver.h"
 
 namespace tokitai::evidence {
 namespace {
-
-std::vector<std::string> non_claims_of(const Device& device) {
-  std::vector<std::string> all = {
-      "What was not run is not shown: the problems listed are a sample of all inputs.",
-      "The compilers, the processor, the driver and the operating system are trusted to do what they say.",
-      "A signature says who vouches for this file, not that what it says is true; replaying it shows that."};
-  if (device.name().starts_with("lockstep"))
-    all.emplace_back("The kernels' text ran on the CPU; nothing here was run on a GPU.");
-  if (gpu::names_gpu(device.name()))
-    all.emplace_back(
-        "The device was compared with the cpu device, which is verified against the reference on its own.");
-  return all;
-}
 
 template <class Figures> std::optional<Figures> of(const std::vector<Figures>& all, const std::string& name) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const Figures& one) { return one.name == name; });
@@ -29,6 +17,27 @@ template <class Figures> std::optional<Figures> of(const std::vector<Figures>& a
 }
 
 }  // namespace
+
+std::vector<std::string> non_claims_of(std::string_view device) {
+  std::vector<std::string> all = {
+      "What was not run is not shown: the problems listed are a sample of all inputs.",
+      "The compilers, the processor, the driver and the operating system are trusted to do what they say.",
+      "A signature says who vouches for this file, not that what it says is true; replaying it shows that."};
+  if (device.starts_with("lockstep"))
+    all.emplace_back("The kernels' text ran on the CPU; nothing here was run on a GPU.");
+  if (gpu::names_gpu(device))
+    all.emplace_back(
+        "The device was compared with the cpu device, which is verified against the reference on its own.");
+  return all;
+}
+
+NamedDigests proved_functions() {
+  NamedDigests all;
+  for (const device::Text& text : device::device_headers())
+    if (text.name.starts_with("machines/device/place") || text.name.ends_with("_shape.h"))
+      all.emplace_back(text.name, source_digest(text.name));
+  return all;
+}
 
 Predicate make_predicate(const VerifyResult& result, const Device& device, std::string_view against,
                          const std::vector<KernelFacts>& kernels, const std::vector<ErrorFigures>& errors,
@@ -58,7 +67,7 @@ Predicate make_predicate(const VerifyResult& result, const Device& device, std::
                            of(speeds, one.name)});
   }
   p.problems = result.problems;
-  p.non_claims = non_claims_of(device);
+  p.non_claims = non_claims_of(p.device);
   return p;
 }
 

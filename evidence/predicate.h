@@ -1,7 +1,6 @@
 // What a bundle tells, as data: what was run, on what, with what result, what is claimed and what is not. The same
 // struct is written to JSON, read back from it, and drawn as a report.
 #pragma once
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -30,10 +29,6 @@ struct ProofEvidence {
   std::string solver;
   std::vector<ProofFigures> patterns;
   NamedDigests functions;  // the headers that were proved
-
-  bool all_proved() const {
-    return std::all_of(patterns.begin(), patterns.end(), [](const ProofFigures& p) { return p.proved == p.claims; });
-  }
 };
 
 struct Predicate {
@@ -53,6 +48,12 @@ struct Predicate {
 Predicate make_predicate(const VerifyResult& result, const Device& device, std::string_view against,
                          const std::vector<KernelFacts>& kernels, const std::vector<ErrorFigures>& errors,
                          const std::vector<SpeedFigures>& speeds);
+
+// What evidence of that device as a whole does not show.
+std::vector<std::string> non_claims_of(std::string_view device);
+// The headers whose functions are proved, all that say where something lies and how large what it lies in is, as this
+// program has them.
+NamedDigests proved_functions();
 
 nlohmann::json to_json(const Predicate& predicate);
 // Every field is asked for; `fields` then knows what does not fit.

@@ -20,7 +20,8 @@ Json digests_json(const NamedDigests& digests) {
 
 template <class Counted> Json counts_json(const Counted& r) {
   Json j = {{"runs", r.runs}, {"outputs_compared", r.compared}, {"mismatches", r.mismatches}, {"failed", r.failed}};
-  if (r.checks.accesses > 0) j["accesses_checked"] = r.checks.accesses, j["findings"] = r.checks.findings;
+  if (r.checks.accesses > 0 || r.checks.findings > 0)
+    j["accesses_checked"] = r.checks.accesses, j["findings"] = r.checks.findings;
   return j;
 }
 template <class Counted> void read_counts(Fields& f, Counted& r) {
@@ -70,7 +71,7 @@ ErrorFigures read_error(Fields& f) {
   e.bound_ulp = f.number("bound_ulp");
   e.tightest = f.number("tightest");
   e.bin_edges = f.numbers("bin_edges");
-  for (const double count : f.numbers("bins")) e.bins.push_back(static_cast<std::int64_t>(count));
+  e.bins = f.integers("bins");
   if (e.bin_edges.size() != e.bins.size() + 1) f.wrong("bin_edges", "does not have one entry more than bins");
   return e;
 }

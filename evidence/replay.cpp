@@ -34,19 +34,6 @@ bool fits(const Problem& problem) {
   return true;
 }
 
-Result<Problem> problem_of(const std::string& line) {
-  constexpr std::size_t kLongest = 1000;
-  const auto refuse = [&](std::string_view why) {
-    return Status::invalid(fmt::format("cannot replay '{:.100}': {}", line, why));
-  };
-  if (line.size() > kLongest || line.find(',') != std::string::npos) return refuse("it does not stand for one problem");
-  auto parsed = testing::parse_problems(line);
-  if (!parsed.ok()) return refuse(parsed.status().message());
-  if (parsed->size() != 1) return refuse("it does not stand for one problem");
-  if (!fits(parsed->front())) return refuse("its operands take more than half of this machine's memory");
-  return parsed->front();
-}
-
 // In words where they differ: every operand there is was recorded, and with these bits.
 std::string difference(const NamedDigests& recorded, const NamedDigests& found, std::string_view when) {
   const std::map<std::string, std::string> expected(recorded.begin(), recorded.end());
@@ -58,13 +45,29 @@ std::string difference(const NamedDigests& recorded, const NamedDigests& found, 
   return expected.size() == found.size() ? "" : fmt::format("operands {} were recorded that it does not have", when);
 }
 
+Status cannot_replay(const std::string& line, std::string_view why) {
+  return Status::invalid(fmt::format("cannot replay '{:.100}': {}", line, why));
+}
+
 }  // namespace
+
+Result<Problem> single_problem(const std::string& line) {
+  constexpr std::size_t kLongest = 1000;
+  if (line.size() > kLongest || line.find(',') != std::string::npos)
+    return cannot_replay(line, "it does not stand for one problem");
+  auto parsed = testing::parse_problems(line);
+  if (!parsed.ok()) return cannot_replay(line, parsed.status().message());
+  if (parsed->size() != 1) return cannot_replay(line, "it does not stand for one problem");
+  return parsed->front();
+}
 
 Result<ReplayResult> replay(const std::vector<ProblemResult>& recorded, Device& device, const Progress& progress) {
   ReplayResult result;
   for (std::size_t i = 0; i < recorded.size(); ++i) {
-    const auto problem = problem_of(recorded[i].line);
+    const auto problem = single_problem(recorded[i].line);
     if (!problem.ok()) return problem.status();
+    if (!fits(problem.value()))
+      return cannot_replay(recorded[i].line, "its operands take more than half of this machine's memory");
     if (progress) progress(problem.value(), i, recorded.size());
     auto instance = Instance::make(problem.value());
     if (!instance.ok()) return instance.status();

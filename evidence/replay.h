@@ -13,6 +13,9 @@ struct ReplayResult {
   std::string first_difference;            // in words
 };
 
+// The problem that a recorded line stands for; `invalid` where it does not stand for just one.
+Result<testing::Problem> single_problem(const std::string& line);
+
 // `invalid` where a line stands for no single problem, or for one that this machine's memory does not hold.
 Result<ReplayResult> replay(const std::vector<ProblemResult>& recorded, Device& device, const Progress& progress);
 

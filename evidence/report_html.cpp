@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "evidence/objections.h"
 #include "evidence/page.h"
 #include "evidence/report_text.h"
 #include "evidence/svg.h"
@@ -15,7 +16,7 @@ std::string anchor(std::string_view name) { return fmt::format("op-{}", escaped(
 
 void head(Page& page, const Predicate& p) {
   const OperatorResult all = total(p);
-  const bool good = all.failed == 0 && all.mismatches == 0;
+  const bool good = judged(p).ok();
   page.add("<header><h1>Tokitai evidence</h1>\n<p class=\"verdict {}\">{}</p>\n", good ? "good" : "bad",
            escaped(verdict(p)));
   page.add(

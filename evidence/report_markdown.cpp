@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "evidence/objections.h"
 #include "evidence/page.h"
+#include "evidence/printable.h"
 #include "evidence/report_text.h"
 
 namespace tokitai::evidence {
@@ -22,10 +24,12 @@ OperatorResult total(const Predicate& predicate) {
 
 std::string verdict(const Predicate& predicate) {
   const OperatorResult all = total(predicate);
-  if (all.failed == 0 && all.mismatches == 0)
-    return fmt::format("All {} outputs compared are equal, bit for bit.", grouped(all.compared));
-  return fmt::format("{} of {} outputs compared differ; {} of {} runs failed.", grouped(all.mismatches),
-                     grouped(all.compared), grouped(all.failed), grouped(all.runs));
+  if (all.failed != 0 || all.mismatches != 0)
+    return fmt::format("{} of {} outputs compared differ; {} of {} runs failed.", grouped(all.mismatches),
+                       grouped(all.compared), grouped(all.failed), grouped(all.runs));
+  const Status status = judged(predicate);
+  return fmt::format("All {} outputs compared are equal, bit for bit{}.", grouped(all.compared),
+                     status.ok() ? "" : fmt::format("; but {}", status.message()));
 }
 
 std::string error_sentence(const ErrorFigures& f) {
@@ -95,7 +99,7 @@ std::string report_markdown(const Predicate& p) {
   out +=
       "\nevidence.json lists every problem with the digests of its inputs and outputs. `tokitai audit evidence.json "
       "--replay` runs them again.\n";
-  return out;
+  return printable(out);
 }
 
 }  // namespace tokitai::evidence

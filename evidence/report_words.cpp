@@ -4,6 +4,7 @@
 
 #include "evidence/facts_json.h"
 #include "evidence/page.h"
+#include "evidence/printable.h"
 #include "tokitai/report.h"
 
 namespace tokitai {
@@ -13,7 +14,10 @@ using nlohmann::ordered_json;
 
 std::string verdict(const Report& r) {
   if (r.equal())
-    return fmt::format("All {} outputs are equal to the reference's, bit for bit.", evidence::grouped(r.compared));
+    return fmt::format("All {} outputs are equal to the reference's, bit for bit{}.", evidence::grouped(r.compared),
+                       r.within_bound() ? ""
+                                        : fmt::format("; but {} are beyond their derived bound",
+                                                      evidence::grouped(r.error->exceeded)));
   return fmt::format("{} of {} outputs differ from the reference's.", evidence::grouped(r.differing),
                      evidence::grouped(r.compared));
 }
@@ -102,7 +106,7 @@ std::string Report::markdown() const {
   for (const KernelFacts& k : kernels)
     out += fmt::format("- {} for {}: {}; audit: {}; sha256 `{}`\n", k.label, k.target, k.toolchain, k.audit,
                        k.artifact_digest);
-  return out + kScope + "\n";
+  return evidence::printable(out + kScope + "\n");
 }
 
 std::string Report::html() const {

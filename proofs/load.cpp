@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <mutex>
 
+#include "compiler/library.h"
 #include "proofs/prover.h"
 
 namespace tokitai::proofs {
@@ -26,10 +27,10 @@ std::vector<std::string> candidates() {
 Result<const Prover*> load() {
   std::string why;
   for (const std::string& path : candidates()) {
-    void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    std::string reason;
+    void* library = compiler::open_library(path, reason);
     if (library == nullptr) {
-      const char* reason = ::dlerror();
-      why += fmt::format("{}{}", why.empty() ? "" : "; ", reason != nullptr ? reason : path);
+      why += fmt::format("{}{}", why.empty() ? "" : "; ", reason);
       continue;
     }
     const auto entry = reinterpret_cast<decltype(&tokitai_prover)>(::dlsym(library, "tokitai_prover"));

@@ -75,7 +75,7 @@ class Scratch {
     for (const auto& [type, npy] :
          {std::pair(Type::f16, NpyType::f2), {Type::f32, NpyType::f4}, {Type::i64, NpyType::i8}})
       for (const int rank : {1, 2}) {
-        const NpyHeader header{npy, rank, {3, rank == 2 ? 3 : 1}, 0};
+        const NpyHeader header{npy, std::vector<std::int64_t>(static_cast<std::size_t>(rank), 3), 0};
         std::ofstream(first_ / file_for(type, rank), std::ios::binary)
             << npy_header_text(header) << std::string(static_cast<std::size_t>(header.bytes()), '\0');
       }

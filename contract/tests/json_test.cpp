@@ -77,9 +77,10 @@ class Formula : public ::testing::Test {
 
 TEST_F(Formula, IsReadAsItIsWritten) {
   const std::pair<const char*, std::int64_t> cases[] = {
-      {"2 + 3 * 4", 14},       {"(2 + 3) * 4", 20},     {"10 - 4 - 3", 3},    {"threads * queries", 21},
-      {"ceil(queries, 4)", 2}, {"ceil(8, 4)", 2},       {"vocab", 9},         {"accumulate * 2", 2},
-      {"elements(dy)", 35},    {"bytes(dweight)", 180}, {"given(dy) + 1", 2}, {"padding_index", 0},
+      {"2 + 3 * 4", 14},       {"(2 + 3) * 4", 20},     {"10 - 4 - 3", 3},      {"threads * queries", 21},
+      {"ceil(queries, 4)", 2}, {"ceil(8, 4)", 2},       {"vocab", 9},           {"accumulate * 2", 2},
+      {"elements(dy)", 35},    {"bytes(dweight)", 180}, {"given(dy) + 1", 2},   {"padding_index", 0},
+      {"size(dweight)", 4},    {"size(index)", 8},      {"distinct(index)", 7},
   };
   for (const auto& [formula, expected] : cases) {
     const auto found = value(formula);

@@ -201,6 +201,17 @@ TEST(Lists, FormulasSeeEachTensorsOwnSize) {
   EXPECT_EQ(dimension(c.call, "n"), 0);
 }
 
+// Rows of the table are counted as they are asked for: once each, however often.
+TEST(Cost, OfAGatherIsTheRowsThatItReads) {
+  std::int64_t index[] = {3, 8, 3, 3, 0};
+  Checked c = checked(testing::parse_problems("embedding.forward queries=5 dim=7 vocab=9 index=i64").value()[0]);
+  c.call.operands[1].data = index;
+  EXPECT_EQ(cost_of(c.call, Values::read).bytes_read, 5 * 8 + 3 * 7 * 2);
+  EXPECT_EQ(cost_of(c.call, Values::read).bytes_written, 5 * 7 * 2);
+  c.call.operands[1].data = nullptr;  // planned, not placed: as many rows as there may be
+  EXPECT_EQ(cost_of(c.call).bytes_read, 5 * 8 + 5 * 7 * 2);
+}
+
 TEST(Cost, CountsEachInputReadOnceAndEachOutputWrittenOnce) {
   const std::tuple<const char*, std::int64_t, std::int64_t, std::int64_t> expected[] = {
       // problem, bytes read, bytes written, operations
@@ -212,7 +223,8 @@ TEST(Cost, CountsEachInputReadOnceAndEachOutputWrittenOnce) {
       {"softmax.forward rows=3 cols=5 type=f32", 60, 60, 240},
       {"softmax.backward rows=3 cols=5", 60, 30, 60},
       {"cross_entropy.forward_backward rows=3 cols=5 index=i32", 30 + 12, 12 + 30, 300},
-      {"embedding.forward queries=4 dim=5 vocab=9 index=i64", 40 + 32, 40, 0},
+      {"embedding.forward queries=4 dim=5 vocab=9 index=i64 spread=equal", 10 + 32, 40, 0},
+      {"embedding.forward queries=500 dim=5 vocab=2 index=i32 type=f32", 2 * 20 + 2000, 10000, 0},
       {"embedding.backward queries=4 dim=5 vocab=9 index=i64", 40 + 32, 90, 20},
       {"embedding.backward queries=4 dim=5 vocab=9 index=i64 single=yes accumulate=1", 40 + 32 + 180, 180, 20},
       {"gemm.forward m=2 n=3 k=5", 20 + 30, 12, 60},
@@ -222,7 +234,7 @@ TEST(Cost, CountsEachInputReadOnceAndEachOutputWrittenOnce) {
   for (const auto& [line, read, written, flops] : expected) {
     SCOPED_TRACE(line);
     const Checked c = checked(testing::parse_problems(line).value()[0]);
-    const Cost cost = cost_of(c.call);
+    const Cost cost = cost_of(c.call, Values::read);
     EXPECT_EQ(cost.bytes_read, read);
     EXPECT_EQ(cost.bytes_written, written);
     EXPECT_EQ(cost.flops, flops);

@@ -1,6 +1,7 @@
 // JSON from strangers: bounded, each key once, and what does not fit is named by its path.
 #include "evidence/bounded_json.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace tokitai::evidence {
@@ -32,6 +33,34 @@ TEST(BoundedJson, RefusesDeepNestingWithoutBuildingIt) {
 
 TEST(BoundedJson, RefusesMoreThanItReads) {
   EXPECT_NE(refusal_of(std::string(kLargestDocument + 1, ' ')).find("at most"), std::string::npos);
+}
+
+// 2^63 - 1 is the largest count there is; the largest figure is the largest binary64.
+TEST(BoundedJson, TakesNoNumberThatItsTypeCannotHold) {
+  const auto refusal = [](const char* number, auto read) {
+    const auto document = parse_bounded(fmt::format(R"({{"n": {0}, "all": [0, {0}]}})", number));
+    if (!document.ok()) return document.status().message();
+    Fields fields(document.value(), "$");
+    read(fields);
+    return fields.end().message();
+  };
+  const auto count = [](Fields& f) { f.integer("n"), f.integers("all"); };
+  const auto counts = [](Fields& f) { f.integers("all"), f.integer("n"); };
+  const auto figures = [](Fields& f) { f.number("n"), f.numbers("all"); };
+  for (const char* good : {"0", "1", "9223372036854775807"}) {
+    EXPECT_EQ(refusal(good, count), "") << good;
+    EXPECT_EQ(refusal(good, figures), "") << good;
+  }
+  for (const char* bad :
+       {"-1", "-0", "0.5", "1.0", "1e3", "1e300", "-1e300", "9223372036854775808", "18446744073709551615",
+        "18446744073709551616", "1e999", "NaN", "Infinity", "\"1\"", "null", "true", "[1]", "{}"}) {
+    EXPECT_NE(refusal(bad, count), "") << bad;
+    EXPECT_NE(refusal(bad, counts), "") << bad;
+  }
+  for (const char* good : {"0.5", "1e300", "18446744073709551616", "5e-324"})
+    EXPECT_EQ(refusal(good, figures), "") << good;
+  for (const char* bad : {"-1", "-0.5", "-1e300", "1e999", "NaN", "Infinity", "\"1\"", "null", "true"})
+    EXPECT_NE(refusal(bad, figures), "") << bad;
 }
 
 TEST(BoundedJson, RefusesAKeyThatStandsTwice) {

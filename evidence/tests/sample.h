@@ -5,6 +5,7 @@
 
 #include "evidence/bundle.h"
 #include "evidence/digest.h"
+#include "machines/device/compile_ahead.h"
 
 namespace tokitai::evidence {
 
@@ -18,9 +19,21 @@ inline VerifyResult sample_result() {
 
 inline Predicate sample_predicate() {
   Predicate p = make_predicate(sample_result(), open("cpu", {.threads = 1}).value(), "reference", {}, {}, {});
-  p.proofs = ProofEvidence{"Z3 4.8.12", {{"each", 4, 28, 28, 0.5, 0.1}}, {}};
-  constexpr const char* kHeader = "machines/device/place_each.h";
-  p.proofs->functions.emplace_back(kHeader, source_digest(kHeader));
+  p.proofs = ProofEvidence{"Z3 4.8.12", {{"each", 4, 28, 28, 0.5, 0.1}}, proved_functions()};
+  return p;
+}
+
+// The same with everything that a bundle may have. The figures are made up, and agree with each other.
+inline Predicate full_predicate() {
+  Predicate p = sample_predicate();
+  for (OperatorEvidence& one : p.operators) {
+    one.error = ErrorFigures{one.result.name, 1111, 0, 0.503, 0.75, 0.67, {0, 0.25, 0.5, 0.75}, {1000, 110, 1}};
+    one.speed = SpeedFigures{one.result.name, one.result.name + " rows=3 cols=5", 7, 4000000, 16000000, 0.001, 8};
+  }
+  for (ProblemResult& one : p.problems) one.checks = {100, 0};
+  for (OperatorEvidence& one : p.operators) one.result.checks = {100 * one.result.problems, 0};
+  p.kernels.push_back({"softmax.forward row", "sm_90a", std::string(64, 'a'), "nvrtc 12", "nvrtc -O3",
+                       std::string(64, 'b'), device::kNothingForbidden});
   return p;
 }
 

@@ -17,6 +17,10 @@ Status compile_ahead(const std::vector<Call>& calls, const Machinery& machinery,
                      std::span<const compiler::Header> headers, const compiler::Target& as,
                      const CompileProgress& progress);
 
+// What a kernel's facts say of its audit. One that the audit finds something in is never loaded.
+inline constexpr const char* kNothingForbidden = "nothing forbidden was found";
+inline constexpr const char* kCheckedAsItRan = "none: every access was checked as it ran";
+
 KernelFacts facts_of(const compiler::Artifact& artifact, const std::string& label, const std::string& audit);
 
 }  // namespace tokitai::device

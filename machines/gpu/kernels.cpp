@@ -81,7 +81,7 @@ Result<Function*> Kernels::get(const device::Launch& launch, std::string_view op
   auto function = context_.function(artifact->manifest.binary_digest, artifact->binary, launch.kernel);
   if (!function.ok()) return function.status();
   functions_.emplace(name, function.value());
-  loaded_.push_back(device::facts_of(artifact.value(), label, "nothing forbidden was found"));
+  loaded_.push_back(device::facts_of(artifact.value(), label, device::kNothingForbidden));
   return function.value();
 }
 

@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 
+#include "compiler/library.h"
+
 namespace tokitai::gpu {
 
 Result<Library> Library::open(std::string_view what, const char* variable, const std::vector<const char*>& names) {
@@ -13,9 +15,9 @@ Result<Library> Library::open(std::string_view what, const char* variable, const
   const std::vector<const char*> tried = chosen != nullptr && *chosen != '\0' ? std::vector{chosen} : names;
   std::string why;
   for (const char* name : tried) {
-    if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return Library(handle, name);
-    const char* error = dlerror();
-    if (why.empty()) why = error != nullptr ? error : "no reason given";
+    std::string reason;
+    if (void* handle = compiler::open_library(name, reason)) return Library(handle, name);
+    if (why.empty()) why = reason;
   }
   const std::string names_tried = fmt::format("{}", fmt::join(tried, ", "));
   return Status(Code::unavailable, fmt::format("no {}: {} ({}); {} names another file", what,

@@ -7,6 +7,7 @@
 #include <limits>
 #include <mutex>
 
+#include "compiler/cache.h"
 #include "machines/gpu/control.h"
 #include "machines/gpu/kernels.h"
 #include "machines/gpu/memo.h"
@@ -290,6 +291,7 @@ Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const Devic
   if (!context.ok()) return context.status();
   auto target = target_of(*driver.value(), context.value()->facts());
   if (!target.ok()) return target.status();
+  if (const auto cache = compiler::Cache::open(); !cache.ok()) return cache.status();  // its kernels come from there
   return std::shared_ptr<Machine>(
       std::make_shared<GpuMachine>(std::move(context).value(), target.value(), options.plan));
 }

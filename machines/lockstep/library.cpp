@@ -61,7 +61,7 @@ Result<Kernel> Library::get(const device::Launch& launch, std::string_view label
     return Status(Code::internal, fmt::format("lockstep: the library of {} lacks it", launch.kernel));
   const auto kernel = reinterpret_cast<Kernel>(symbol);
   loaded_.emplace(launch.source, kernel);
-  facts_.push_back(device::facts_of(artifact.value(), name, "none: every access was checked as it ran"));
+  facts_.push_back(device::facts_of(artifact.value(), name, device::kCheckedAsItRan));
   return kernel;
 }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "compiler/cache.h"
 #include "machines/lockstep/engine.h"
 #include "machines/lockstep/library.h"
 #include "runtime/kernel_table.h"
@@ -208,6 +209,7 @@ Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const Devic
   constexpr compiler::Target kWide{"lockstep:64", compiler::Vendor::host, 64, 64 * 1024, false};
   if (name != kNarrow.name && name != kWide.name)
     return Status::invalid(fmt::format("no device '{}'; there are lockstep and lockstep:64", name));
+  if (const auto cache = compiler::Cache::open(); !cache.ok()) return cache.status();  // its kernels come from there
   return std::shared_ptr<Machine>(
       std::make_shared<LockstepMachine>(name == kNarrow.name ? kNarrow : kWide, options.plan, headers));
 }

@@ -49,7 +49,8 @@ std::span<const Contract> contracts() {
        .workspace = [](const Call&, int) { return std::int64_t{0}; },
        .workspace_formula = "0",
        .flops = "0",
-       .bytes_read = "bytes(y) + bytes(index)"},  // the table is read where it is asked for
+       // A row that is asked for again is in the cache, or should be.
+       .bytes_read = "bytes(index) + distinct(index) * dim * size(weight)"},
       {.name = "embedding.backward",
        .summary = "For each row of the table, the sum of the gradients of the places that read it.",
        .formula =

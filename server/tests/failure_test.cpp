@@ -181,7 +181,7 @@ TEST(Worker, WhatMayBeHalfUpdatedIsToldSo) {
     }
     const auto step = [&](const auto& at) {
       AdamwTensor tensor{vector(at(0), 100), vector(at(1), 100), vector(at(2), 100), vector(at(3), 100)};
-      Call call = bind(AdamwStep{.tensors = {&tensor, 1}});
+      Call call = bind(AdamwStep{.tensors = {&tensor, 1}, .t = 1});
       Outcome outcome;
       EXPECT_TRUE(check(call).ok());
       return machine->run(call, outcome);

@@ -84,6 +84,50 @@ class CacheCommands(GpuCommandTest):
         self.assertFalse(left.exists())
 
 
+class FoldersOfOthers(GpuCommandTest):
+    """Whoever can write to the cache decides what code runs: it is refused before anything is compiled or loaded."""
+
+    def commands(self):
+        run, _ = self.run_arguments("lockstep")
+        yield from (["cache", action] for action in CacheCommands.ACTIONS)
+        yield ["compile", *SMALL, "--target", NVIDIA]
+        yield run
+        yield ["verify", "--device", "lockstep", "--problem", "softmax.forward rows=3 cols=5"]
+
+    def test_a_folder_that_others_may_write_to(self):
+        self.cache.mkdir()
+        (self.folder / "link").symlink_to(self.cache)
+        for mode in (0o777, 0o775, 0o1777):
+            self.cache.chmod(mode)
+            for arguments in self.commands():
+                for path in (self.cache, self.folder / "link"):
+                    with self.subTest(arguments=arguments, mode=oct(mode), path=path.name):
+                        self.check_failure(2, arguments, [path, f"mode is {mode:o}", "chmod 700"], TOKITAI_CACHE=path)
+                        self.assertEqual(list(self.cache.iterdir()), [])
+        self.cache.chmod(0o755)
+        self.succeed("cache", "ls")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give a folder away")
+    def test_a_folder_of_another_user(self):
+        self.cache.mkdir()
+        os.chown(self.cache, 65534, 65534)
+        for arguments in self.commands():
+            with self.subTest(arguments=arguments):
+                self.check_failure(2, arguments, [self.cache, "belongs to user 65534"])
+
+    def test_folders_that_are_made_are_their_owners_alone(self):
+        self.cache = self.folder / "new" / "cache"
+        result = self.command("verify", "--device", "lockstep", "--problem", "softmax.forward rows=3 cols=5",
+                              preexec=lambda: os.umask(0))
+        if result.returncode == 3:
+            self.skipTest(result.stderr)
+        self.assertEqual(result.returncode, 0, self.shown)
+        folders = [self.cache.parent, self.cache, *(p for p in self.cache.iterdir() if p.is_dir())]
+        self.assertGreater(len(folders), 4)
+        for path in folders:
+            self.assertEqual(path.stat().st_mode & 0o777, 0o700, path)
+
+
 class Damage(CompiledTest):
     def damages(self):
         def flip(name, at):
