@@ -26,7 +26,9 @@ class OddFiles : public ::testing::Test {
   fs::path odd(const char* kind) {
     const fs::path path = temporary_->path() / kind;
     const std::string name = kind;
-    if (name == "fifo") EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    if (name == "fifo") {
+      EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    }
     if (name == "folder") fs::create_directory(path);
     if (name == "loop") fs::create_symlink(path, path);
     if (name == "device") fs::create_symlink("/dev/zero", path);
