@@ -4,6 +4,7 @@
 
 #include "evidence/compare.h"
 #include "operators/tests/edges.h"
+#include "tokitai/cross_entropy.h"
 
 namespace tokitai {
 namespace {
@@ -17,7 +18,8 @@ TEST(Edges, EveryNanThatIsStoredIsCanonical) {
   for (const char* line :
        {"adamw.step n=300 t=1", "layernorm.forward rows=9 cols=100", "softmax.backward rows=9 cols=100",
         "layernorm.backward rows=9 cols=100", "softmax.forward rows=9 cols=100",
-        "cross_entropy.forward_backward rows=9 cols=100 master=yes", "embedding.backward queries=90 dim=20 vocab=9",
+        "cross_entropy.forward_backward rows=9 cols=100 reduction=sum master=yes",
+        "embedding.backward queries=90 dim=20 vocab=9",
         "embedding.backward queries=90 dim=20 vocab=9 single=yes accumulate=1", "gemm.forward m=9 n=20 k=3",
         "gemm.grad_a m=9 n=3 k=20", "gemm.grad_b m=3 n=20 k=9"}) {
     std::int64_t nans = 0;
@@ -241,7 +243,7 @@ void set_label(const Operand& of, std::int64_t row, std::int64_t label) {
 TEST(CrossEntropyEdges, AnIgnoredRowIsZeroWhateverItsLogits) {
   for (const std::int64_t ignored : {std::int64_t{-100}, std::int64_t{2}, std::int64_t{1} << 40})
     on_every_device(
-        in_every_type("cross_entropy.forward_backward rows=2 cols=5 index=i64 master=yes ignore_index=" +
+        in_every_type("cross_entropy.forward_backward rows=2 cols=5 index=i64 reduction=sum master=yes ignore_index=" +
                       std::to_string(ignored)),
         [&](const Operand& of) {
           set_label(of, 0, ignored);
@@ -271,7 +273,7 @@ TEST(CrossEntropyEdges, ANanOrInfinityAmongTheLogitsGivesNan) {
 }
 TEST(CrossEntropyEdges, TheMeanOfNoRowsIsNan) {
   on_every_device(
-      in_every_type("cross_entropy.forward_backward rows=2 cols=5 master=yes ignore_index=3"),
+      in_every_type("cross_entropy.forward_backward rows=2 cols=5 reduction=sum master=yes ignore_index=3"),
       [](const Operand& of) {
         for (const std::int64_t r : {0, 1}) set_label(of, r, 3);
       },
@@ -280,9 +282,28 @@ TEST(CrossEntropyEdges, TheMeanOfNoRowsIsNan) {
         EXPECT_EQ(reference::at<std::int64_t>(of("count"), 0, 0), 0);
       });
 }
+// One column, whose logit is 1: the z-loss alone has a gradient, 1, so that what is stored is 1/f32(count).
+TEST(CrossEntropyEdges, TheCountIsRoundedToNearest) {
+  constexpr std::int64_t kRows = (1 << 24) + 3;  // half way between two numbers of binary32
+  std::vector<float> logits(kRows), loss(kRows);
+  const std::vector<std::int32_t> labels(kRows, 0);
+  for (const char* name : {"reference", "cpu"}) {
+    logits.assign(kRows, 1.0f);
+    Device device = open(name).value();
+    const Status status = cross_entropy_forward_backward(device, {.logits = matrix(logits.data(), kRows, 1),
+                                                                  .labels = vector(labels.data(), kRows),
+                                                                  .z_loss = 0.5f,
+                                                                  .reduction = Reduction::mean,
+                                                                  .loss = vector(loss.data(), kRows),
+                                                                  .grad = matrix(logits.data(), kRows, 1)});
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(logits, std::vector<float>(kRows, 1.0f / 16777220.0f)) << name;
+    EXPECT_NE(1.0f / 16777220.0f, 1.0f / 16777218.0f);  // where a count that is cut off would lie
+  }
+}
 TEST(CrossEntropyEdges, TheMeanDependsOnTheBatch) {
   on_every_device(
-      "cross_entropy.forward_backward rows=2 cols=5 master=yes type=f32",
+      "cross_entropy.forward_backward rows=2 cols=5 reduction=sum master=yes type=f32",
       [](const Operand& of) { set_row(of("logits"), 1, {9, 0, 0, 0, 0}), set_label(of, 1, 1); },
       [](const Operand& of) { EXPECT_NE(value_at(of("mean_loss"), 0), value_at(of("loss"), 0)); });
 }

@@ -24,7 +24,7 @@ constexpr std::string_view kLines[] = {
     "softmax.forward rows=64 cols=513 type=f16 pad=0,3",
     "softmax.forward rows=1 cols=40001 type=f32",
     "layernorm.backward rows=70 cols=501 type=f16 pad=5",
-    "cross_entropy.forward_backward rows=40 cols=3001 in_place=no,yes master=yes pad=0,7",
+    "cross_entropy.forward_backward rows=40 cols=3001 in_place=no,yes reduction=sum master=yes pad=0,7",
     "embedding.backward vocab=301 queries=300 dim=129 single=yes accumulate=0,1 pad=1",
 };
 
