@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -10,15 +11,20 @@
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "evidence/facts.h"
+#include "evidence/printable.h"
 
 namespace tokitai::cli {
 
 void report(const Status& status, int& exit_code) {
   if (status.ok()) return;
   // Lines of a compiler's log stay lines, but none of them can pass for one of ours.
-  std::string message = status.message();
-  for (std::size_t at = 0; (at = message.find('\n', at)) != std::string::npos; ++at) message.insert(at + 1, "  ");
-  fmt::print(stderr, "tokitai: {}\n", message);
+  std::string text = "tokitai:";
+  const std::string& message = status.message();
+  for (std::size_t begin = 0, end = 0; end < message.size(); begin = end + 1) {
+    end = std::min(message.find('\n', begin), message.size());
+    text += (begin == 0 ? " " : "\n  ") + evidence::one_line(std::string_view(message).substr(begin, end - begin));
+  }
+  fmt::print(stderr, "{}\n", text);
   exit_code = static_cast<int>(status.code());
 }
 

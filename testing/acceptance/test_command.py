@@ -175,7 +175,7 @@ class Usage(CommandTest):
     def test_messages_show_control_characters_instead_of_sending_them(self):
         result = self.command("ops", "\x1b[31mred\x07")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("\\x1b[31mred\\x07", result.stderr)
+        self.assertIn("\\u001b[31mred\\u0007", result.stderr)
 
     def test_the_devices_there_are_include_lockstep(self):
         result = self.command("verify", "--device", "gpu")
