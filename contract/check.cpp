@@ -287,7 +287,7 @@ class Checker {
   Call& call_;
   const Contract& contract_;
   std::int64_t item_ = -1;
-  std::int64_t bytes_ = 0;  // of the operands so far
+  std::int64_t bytes_ = 0;                     // of the operands so far
   const OperandSpec* storage_from_ = nullptr;  // the operand whose type is the call's, and its place in the list
   std::int64_t storage_item_ = -1;
 };

@@ -28,7 +28,7 @@ std::string processor_name() {
 std::string library_version() { return TOKITAI_VERSION; }
 
 BuildFacts build_facts() {
-  const auto digest = compiler::sha256_of_file("/proc/self/exe");
+  static const auto digest = compiler::sha256_of_file("/proc/self/exe");  // the program does not change as it runs
   return {TOKITAI_COMPILER, TOKITAI_FLAGS, digest.ok() ? digest.value() : std::string(64, '0')};
 }
 

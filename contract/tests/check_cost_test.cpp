@@ -37,7 +37,8 @@ std::int64_t allocations_of_check(const std::string& line) {
 TEST(CheckCost, AGoodCallFormsNothing) {
   for (const char* line :
        {"layernorm.forward rows=3 cols=5", "layernorm.backward rows=3 cols=5 single=yes",
-        "softmax.forward rows=3 cols=5 in_place=yes", "cross_entropy.forward_backward rows=3 cols=5 reduction=sum master=yes",
+        "softmax.forward rows=3 cols=5 in_place=yes",
+        "cross_entropy.forward_backward rows=3 cols=5 reduction=sum master=yes",
         "embedding.forward queries=4 dim=5 vocab=9",
         "embedding.backward queries=4 dim=5 vocab=9 single=yes accumulate=1", "gemm.forward m=2 n=3 k=5"})
     EXPECT_EQ(allocations_of_check(line), 0) << line;
