@@ -62,11 +62,11 @@ std::span<const Contract> contracts() {
                     "with accumulate, the sum is rounded to f32 and then added to what dweight held: two roundings"}},
        .determinism = "the same bits on every device and for any thread count; a row of dweight depends on the places "
                       "that read it, with accumulate on what it held, and on nothing else",
-       .edges = {"Rows nobody asked for are +0; with accumulate they stay as they are, but for -0, which becomes +0, "
-                 "and NaNs, which become canonical.",
+       .edges = {("Rows nobody asked for are +0; with accumulate they stay as they are, but for -0, which becomes +0, "
+                  "and NaNs, which become canonical."),
                  "A zero sum is +0.", "A NaN, or both infinities, make a sum NaN (canonical).",
-                 "Infinities of one sign make a sum that infinity; in bf16 and f32 not where finite terms before them "
-                 "overflow to the other.",
+                 ("Infinities of one sign make a sum that infinity; in bf16 and f32 not where finite terms before them "
+                  "overflow to the other."),
                  "An f16 sum beyond the range of f16 is infinite where it is stored as f16."},
        .non_claims = {"bf16 and f32 sums are not exact."},
        .operands =

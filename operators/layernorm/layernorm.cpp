@@ -19,8 +19,8 @@ std::span<const Contract> contracts() {
        .edges = {"A NaN or infinity in a row of x makes its y and rstd NaN; its mean is NaN, or the infinity.",
                  "NaN results are canonical.", "Subnormals are kept.",
                  "A sum that overflows gives infinity, or NaN where it overflows on both sides.",
-                 "With eps = 0 a row whose variance comes out as 0 has rstd = infinity, and y = NaN where x is the "
-                 "mean."},
+                 ("With eps = 0 a row whose variance comes out as 0 has rstd = infinity, and y = NaN where x is the "
+                  "mean.")},
        .non_claims = {kBoundOfData},
        .operands = {{"x", in, storage, {"rows", "cols"}, "the rows to normalise"},
                     {"gamma", in, storage, {"cols"}, "scale of each column"},
