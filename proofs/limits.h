@@ -1,5 +1,5 @@
-// The largest sizes that proofs are for: more than contracts let pass (contract/check.cpp: all operands take at most 2^48
-// bytes, an element at least two of them), and as much as a launch can have.
+// The largest sizes that proofs are for: more than contracts let pass (contract/check.cpp: all operands take at most
+// 2^48 bytes, an element at least two of them), and as much as a launch can have.
 #pragma once
 #include <cstdint>
 #include <limits>
