@@ -12,6 +12,10 @@ build() {
   cmake -S "$1" -B "$1/build" -G Ninja -Wno-dev -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$2" >"$folder/log" 2>&1 &&
     cmake --build "$1/build" >>"$folder/log" 2>&1 || { cat "$folder/log"; fail "$1 does not build"; }
 }
+# All that a user's CMake file needs.
+three_lines() {
+  printf '%s\n' "find_package(tokitai REQUIRED)" "add_executable($1 main.cpp)" "target_link_libraries($1 PRIVATE tokitai::tokitai)"
+}
 unset TOKITAI_WORKER
 cmake --install "$1" --prefix "$prefix" >/dev/null
 "$prefix/bin/tokitai" --version
@@ -32,21 +36,18 @@ found=$("$folder/user/build/user")
 # The README's example is what it says.
 mkdir "$folder/readme"
 awk '/^```cpp$/ { on = 1; next } /^```$/ { if (on) exit } on' "$tree/README.md" >"$folder/readme/main.cpp"
-cat >"$folder/readme/CMakeLists.txt" <<'CMAKE'
-find_package(tokitai REQUIRED)
-add_executable(readme main.cpp)
-target_link_libraries(readme PRIVATE tokitai::tokitai)
-CMAKE
+three_lines readme >"$folder/readme/CMakeLists.txt"
 build "$folder/readme" "$2"
 [ "$("$folder/readme/build/readme")" = "mean 1, rstd 316.228" ] || fail "the README's example gave something else"
 
-# The example trains with the same bits on every device, and finds the package's own worker; also where the prefix was
-# moved and the program was built against it there.
+# The example trains with the same bits on every device, and finds the package's own worker; built from three lines, and
+# by its own file where the prefix was moved and the program is built against it there.
 for place in "$prefix" "$folder/moved"; do
   [ "$place" = "$prefix" ] || mv "$prefix" "$place"
   prefix=$place
   rm -rf "$folder/example"
   cp -r "$prefix/share/doc/tokitai/examples/linear_classifier" "$folder/example"
+  [ "$place" = "$folder/moved" ] || three_lines linear_classifier >"$folder/example/CMakeLists.txt"
   build "$folder/example" "$2"
   "$folder/example/build/linear_classifier" cpu reference worker:cpu lockstep >"$folder/trained" || { cat "$folder/trained"; fail "the example failed"; }
   [ "$(tail -n 1 "$folder/trained")" = "the same weights, bit for bit" ] || fail "the example's weights differ"
