@@ -41,21 +41,23 @@ inline constexpr Promise kBoundPromise{
     Guarantee::bounded,
     "where the formula has a real-number result and nothing overflows, every output is within a bound of it that a "
     "running error analysis of the formula derives from the data; it is never exceeded (tokitai accuracy)"};
-// The formulas of patterns/error_bound.h, for data on which nothing overflows.
+// The formulas of patterns/error_bound.h.
 inline constexpr Promise kRowSumBound{
     Guarantee::bounded,
-    "a row sum of n values is within R u / (1 - R u) of the sum of their magnitudes, u = 2^-24, R = ceil(min(n, 2048) "
+    "where nothing overflows, a row sum of n values is within R u / (1 - R u) of the sum of their magnitudes, u = "
+    "2^-24, R = ceil(min(n, 2048) "
     "/ 256) - 1 + ceil(log2(min(n, 256))) + ceil(n / 2048) - 1; of n fused products R is one more, and n 2^-149 is "
     "added (docs/error_bounds.md)"};
 inline constexpr Promise kColumnSumBound{
     Guarantee::bounded,
-    "a column sum of n rows is within R u / (1 - R u) of the sum of their magnitudes, u = 2^-24, R = the sum of min(c, "
+    "where nothing overflows, a column sum of n rows is within R u / (1 - R u) of the sum of their magnitudes, u = "
+    "2^-24, R = the sum of min(c, "
     "32) - 1 over the levels of c = n, ceil(n / 32), ... values; of n fused products R is one more, and n 2^-149 is "
     "added (docs/error_bounds.md)"};
-inline constexpr Promise kChainBound{
-    Guarantee::bounded,
-    "before it is rounded to its type, an output of K products is within min(K u, 1) of the sum of the products' "
-    "magnitudes, u = 2^-24, and K 2^-150, for any K (docs/error_bounds.md)"};
+inline constexpr Promise kChainBound{Guarantee::bounded,
+                                     "where nothing overflows, and before it is rounded to its type, an output of K "
+                                     "products is within min(K u, 1) of the sum of the products' "
+                                     "magnitudes, u = 2^-24, and K 2^-150, for any K (docs/error_bounds.md)"};
 inline constexpr std::string_view kBoundOfData =
     "The error bound belongs to the data at hand: where terms cancel it is large beside the result, and infinite where "
     "a divisor may have cancelled to zero; no formula over all data is given relative to the result.";

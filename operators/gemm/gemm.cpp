@@ -30,8 +30,9 @@ std::span<const Contract> contracts() {
   const std::string_view determinism = "the same bits on every device, for any thread count and any batch";
   const std::vector<std::string_view> edges = {"NaN and infinity spread as the chain says.",
                                                "NaN results are canonical.",
-                                               "A chain that leaves the range of f32, or ends beyond that of its "
-                                               "type, gives infinity.",
+                                               ("A finite product that takes a chain out of the range of f32, or an "
+                                                "end beyond that of its type, gives infinity, which stays unless a NaN "
+                                                "or the other infinity follows."),
                                                "Subnormals are kept."};
   const std::vector<std::string_view> non_claims = {
       "Not the speed of tensor cores: on a GPU the canonical order runs on the ordinary fma units, about 14 times "

@@ -328,6 +328,15 @@ TEST(GemmEdges, AChainBeyondTheRangeGivesInfinity) {
         [&](const Operand& of) { EXPECT_EQ(value_at(of(names[2]), 0, 0), -kInfinity); });
   }
 }
+TEST(GemmEdges, AnInfiniteChainMeetsTheOtherInfinity) {
+  on_every_device(
+      "gemm.forward m=1 n=1 k=3 type=bf16,f32",
+      [](const Operand& of) {
+        set_all(of("b"), 1);
+        set_row(of("a"), 0, {largest(of("a").type), largest(of("a").type), -kInfinity});
+      },
+      [](const Operand& of) { EXPECT_TRUE(is_canonical_nan(of("c"), 0)); });
+}
 
 }  // namespace
 }  // namespace tokitai
