@@ -17,15 +17,19 @@ constexpr ProblemFile kFiles[] = {
 #include "problems.inc"
 };
 
+// What lies between separators, empty or not.
 std::vector<std::string> split(std::string_view text, char at) {
   std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t end = text.find(at);
-    if (end != 0) parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
+  for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
+    end = text.find(at, begin);
+    parts.emplace_back(text.substr(begin, end - begin));
   }
   return parts;
+}
+std::vector<std::string> words_of(std::string_view text, char at) {
+  std::vector<std::string> words = split(text, at);
+  std::erase(words, "");
+  return words;
 }
 
 template <class T, class Names> bool choose(std::string_view value, const Names& names, T& out) {
@@ -148,7 +152,7 @@ std::string Problem::text() const {
 }
 
 Result<std::vector<Problem>> parse_problems(std::string_view line) {
-  const std::vector<std::string> words = split(line, ' ');
+  const std::vector<std::string> words = words_of(line, ' ');
   if (words.empty()) return Status::invalid("a problem line names an operator first");
   Problem first;
   first.contract = find_contract(words[0]);
@@ -179,7 +183,7 @@ Result<std::vector<Problem>> problems(Use use) {
                                          "bench_gpu ", "compile ",    "accuracy ",        "gradients "};
   const std::string_view wanted = kWords[static_cast<std::size_t>(use)];
   for (const ProblemFile& file : kFiles)
-    for (const std::string& line : split(file.text, '\n')) {
+    for (const std::string& line : words_of(file.text, '\n')) {
       if (!line.starts_with(wanted)) continue;
       auto parsed = parse_problems(std::string_view(line).substr(wanted.size()));
       if (!parsed.ok())

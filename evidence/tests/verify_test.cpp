@@ -59,6 +59,14 @@ constexpr const char* kSmallProblems[] = {"adamw.step n=5+9 t=1",
                                           "gemm.grad_a m=3 n=4 k=5",
                                           "gemm.grad_b m=3 n=4 k=5"};
 
+TEST(ProblemLines, NothingBetweenTwoSeparatorsIsRefused) {
+  for (const char* line :
+       {"adamw.step n=++100++5+ t=2", "adamw.step n=5+7 t=2 shift=+1", "adamw.step n=5+7 t=2 master=no+",
+        "softmax.forward rows=3,,5 cols=7", "softmax.forward rows= cols=7"})
+    EXPECT_EQ(testing::parse_problems(line).status().code(), Code::invalid) << line;
+  EXPECT_EQ(testing::parse_problems("  softmax.forward   rows=3,5 cols=7 ").value().size(), 2u);
+}
+
 TEST(Verify, FindsTheReferenceEqualToItself) {
   for (const char* line : kSmallProblems) {
     const OperatorResult r = verify_fault(line, [](const Call&) {});

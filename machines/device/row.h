@@ -275,8 +275,6 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
       barrier();
     }
   }
-  // The next reduction posts elsewhere, and the one after it only behind another barrier.
-  TK_FN void turn() const { parity = TK_AS_PROVED(parity ^ 1, other_side(parity)); }
   template <class... Term> TK_FN Reduced<float, sizeof...(Term)> reduce(const Term&... term) const {
     if constexpr (Shape::kOneGroup) {
       const Reduced<float, sizeof...(Term)> all{group_value(term, TK_AS_PROVED(0, held_block(thread, P.wide)))...};
@@ -291,7 +289,9 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
       meet<sizeof...(Term)>();
       Counter t = 0;
       const Reduced<float, sizeof...(Term)> all{collect<Term>(t++)...};
-      turn();
+      parity = TK_AS_PROVED(
+          parity ^ 1,
+          other_side(parity));  // the next reduction posts elsewhere, and the one after it only behind another barrier
       return all;
     }
   }
@@ -332,14 +332,12 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
       return v;
     }
   }
-  // What the owner sent, which arrives with the next reduction; if it is asked for before, with an exchange of its own.
+  // What the owner sent, which arrives with the next reduction. Where it is asked for before there is one for it: every
+  // group must post, or a block would send again before the others have read.
   struct Picked {
     const RowMachine& m;
     TK_FN operator float() const {  // NOLINT(google-explicit-constructor)
-      if (m.picking) {
-        m.template meet<0>();
-        m.turn();
-      }
+      if (m.picking) m.sum([](At) { return 0.0f; });
       return m.picked;
     }
   };
