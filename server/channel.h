@@ -29,6 +29,7 @@ class Channel {
   Channel() = default;
   explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
   bool open() const { return static_cast<bool>(socket_); }
+  int descriptor() const { return socket_.get(); }
   void close() { socket_.close(); }
   // Closes it so that the other side hears it, even where a fork of this process has the socket too.
   void hang_up();

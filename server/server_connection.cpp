@@ -8,6 +8,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/fork_descriptors.h"
+#include "tokitai/process.h"
+
 namespace tokitai::server {
 namespace {
 
@@ -16,21 +19,41 @@ constexpr std::chrono::seconds kConnecting(10);
 }  // namespace
 
 Status ServerConnection::connect() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0)
-    return {Code::unavailable, fmt::format("a pipe for the server: {}", std::strerror(errno))};
-  held_ = Descriptor(ends[0]);
-  holding_ = Descriptor(ends[1]);
-  auto socket = connect_to(path_, Clock::now() + kConnecting);
-  if (!socket.ok()) return socket.status();
-  channel_ = Channel(std::move(socket).value());
-  return {};
+  let_go();  // where an earlier one did not come as far as the greeting
+  {
+    const auto no_fork = hold_forks();
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+      return {Code::unavailable, fmt::format("a pipe for the server: {}", std::strerror(errno))};
+    held_ = Descriptor(ends[0]);
+    holding_ = Descriptor(ends[1]);
+    auto socket = new_socket();
+    if (!socket.ok()) return socket.status();
+    keep_from_forks(holding_.get(), held_.get(), no_fork);
+    keep_from_forks(socket->get(), held_.get(), no_fork);
+    channel_ = Channel(std::move(socket).value());
+  }
+  Status status = connect_to(channel_.descriptor(), path_, Clock::now() + kConnecting);
+  if (!status.ok()) hang_up();
+  return status;
+}
+
+void ServerConnection::hang_up() {
+  const auto no_fork = hold_forks();
+  forget_kept(channel_.descriptor(), no_fork);
+  channel_.hang_up();
+}
+
+void ServerConnection::let_go() {
+  const auto no_fork = hold_forks();
+  forget_kept(holding_.get(), no_fork);
+  holding_.close();
 }
 
 std::vector<int> ServerConnection::descriptors() const { return {shared_, holding_.get()}; }
 
 bool ServerConnection::released_within(std::chrono::milliseconds time) {
-  holding_.close();
+  let_go();
   const auto deadline = Clock::now() + time;
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -42,7 +65,7 @@ bool ServerConnection::released_within(std::chrono::milliseconds time) {
 }
 
 Result<std::string> ServerConnection::end(std::chrono::milliseconds) {
-  channel_.hang_up();
+  hang_up();
   if (released_within(patience_)) return "the connection to " + name() + " was lost";
   return Status(Code::unavailable,
                 fmt::format("{} still holds the shared memory {:g} s after the connection ended; calls are refused "

@@ -33,30 +33,36 @@ Result<sockaddr_un> address_of(const fs::path& path) {
   return address;
 }
 
-Result<Descriptor> new_socket() {
-  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return Status(Code::unavailable, fmt::format("a socket: {}", std::strerror(errno)));
-  return socket;
-}
-
 int connect_once(int socket, const sockaddr_un& address) {
   return ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
 }
 
 // Servers that start at one place take turns, by a lock on a file beside the socket that nobody but their user can
-// open. Whoever has it removes it in the end; so one who gets a lock looks whether that is still the file of this name.
+// open. Whoever has it removes it in the end; so one who gets a lock looks whether that is still the file of this name,
+// and nobody takes a file that does not look like one of ours.
 class Turn {
  public:
   static Result<Turn> take(const fs::path& path, std::chrono::milliseconds patience) {
     Turn turn(path.string() + ".lock");
     const auto deadline = Clock::now() + patience;
     for (;; std::this_thread::sleep_for(kAgain)) {
-      Descriptor file(::open(turn.name_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kOwnerOnly));
+      constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+      Descriptor file(::open(turn.name_.c_str(), kFlags | O_CREAT | O_EXCL, kOwnerOnly));
+      bool just_removed = false;
+      if (file) {
+        ::fchmod(file.get(), kOwnerOnly);  // whatever the umask took
+      } else if (errno == EEXIST) {
+        file = Descriptor(::open(turn.name_.c_str(), kFlags));
+        just_removed = !file && errno == ENOENT;
+      }
       struct stat ours{}, there{};
-      if (!file || ::fstat(file.get(), &ours) != 0) return failed("making " + turn.name_, path, Code::invalid);
-      if (!S_ISREG(ours.st_mode) || ours.st_uid != ::geteuid())
-        return Status::invalid(turn.name_ + " is there already and is another user's, or no file");
-      if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && ::lstat(turn.name_.c_str(), &there) == 0 &&
+      if (!just_removed && (!file || ::fstat(file.get(), &ours) != 0))
+        return failed("making " + turn.name_, path, Code::invalid);
+      if (file && (ours.st_mode != (S_IFREG | kOwnerOnly) || ours.st_size != 0 || ours.st_uid != ::geteuid()))
+        return Status::invalid(turn.name_ +
+                               " is there already and is no server's lock, which is an empty file of this "
+                               "user with mode 600; it is left as it is");
+      if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && ::lstat(turn.name_.c_str(), &there) == 0 &&
           there.st_ino == ours.st_ino && there.st_dev == ours.st_dev) {
         turn.file_ = std::move(file);
         return turn;
@@ -108,9 +114,17 @@ Result<Listener> Listener::make(const fs::path& path, std::chrono::milliseconds 
   if (::fchmod(socket->get(), kOwnerOnly) != 0 ||
       ::bind(socket->get(), reinterpret_cast<const sockaddr*>(&address.value()), sizeof(sockaddr_un)) != 0)
     return failed("making it", path, Code::invalid);
-  if (::lstat(path.c_str(), &facts) != 0 || (facts.st_mode & 0777) != kOwnerOnly ||
-      ::listen(socket->get(), SOMAXCONN) != 0) {
-    const Status status = failed(fmt::format("listening, mode {:o}", facts.st_mode & 0777), path);
+  Status status;
+  if (::lstat(path.c_str(), &facts) != 0)
+    status = failed("looking", path);
+  else if ((facts.st_mode & 0777) != kOwnerOnly)
+    status =
+        Status::invalid(fmt::format("socket {}: it was made with mode {:o}, and {:o} is needed; does the umask "
+                                    "take its owner's rights away?",
+                                    path.string(), facts.st_mode & 0777, kOwnerOnly));
+  else if (::listen(socket->get(), SOMAXCONN) != 0)
+    status = failed("listening", path);
+  if (!status.ok()) {
     ::unlink(path.c_str());
     return status;
   }
@@ -125,20 +139,30 @@ void Listener::close() {
   socket_.close();
 }
 
-Result<Descriptor> connect_to(const fs::path& path, Clock::time_point deadline) {
+Result<Descriptor> new_socket() {
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return Status(Code::unavailable, fmt::format("a socket: {}", std::strerror(errno)));
+  return socket;
+}
+
+Status connect_to(int socket, const fs::path& path, Clock::time_point deadline) {
   auto address = address_of(path);
   if (!address.ok()) return address.status();
-  auto socket = new_socket();
-  if (!socket.ok()) return socket.status();
   for (;;) {
-    const int error = connect_once(socket->get(), address.value());
+    const int error = connect_once(socket, address.value());
     if (error == 0) break;
     // EAGAIN: more clients wait to be taken than the system lets.
     if ((error != EAGAIN && error != EINTR) || Clock::now() >= deadline)
-      return Status(Code::unavailable, fmt::format("no server at {}: {}", path.string(), std::strerror(error)));
+      return {Code::unavailable, fmt::format("no server at {}: {}", path.string(), std::strerror(error))};
     std::this_thread::sleep_for(kAgain);
   }
-  if (Status s = check_peer(socket->get()); !s.ok()) return s;
+  return check_peer(socket);
+}
+
+Result<Descriptor> connect_to(const fs::path& path, Clock::time_point deadline) {
+  auto socket = new_socket();
+  if (!socket.ok()) return socket.status();
+  if (Status s = connect_to(socket->get(), path, deadline); !s.ok()) return s;
   return socket;
 }
 

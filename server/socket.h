@@ -28,7 +28,10 @@ class Listener {
   std::uint64_t inode_;
 };
 
-// A connection to the server there, which must be of the same user.
+// A socket that is not connected, and its connection to the server there, which must be of the same user.
+Result<Descriptor> new_socket();
+Status connect_to(int socket, const std::filesystem::path& path, Clock::time_point deadline);
+// Both.
 Result<Descriptor> connect_to(const std::filesystem::path& path, Clock::time_point deadline);
 
 // Good where the process at the other end has our user.

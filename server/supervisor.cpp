@@ -11,7 +11,7 @@ constexpr std::chrono::milliseconds kNoPatience(50);  // for one that failed: ti
 
 }  // namespace
 
-Status Supervisor::start() {
+Status Supervisor::start(bool* died) {
   if (running()) return {};
   if (!stuck_.ok()) stuck_ = unstick(std::move(stuck_));
   if (!stuck_.ok()) return stuck_;
@@ -20,7 +20,10 @@ Status Supervisor::start() {
   const std::vector<int> sent = descriptors();
   auto welcome = exchange(Kind::hello, Kind::welcome, encode(hello_), Clock::now() + kStarting, decode_welcome, sent);
   greeted();
-  if (!welcome.ok()) return {Code::unavailable, fmt::format("{} did not start: {}", name(), lost(welcome.status()))};
+  if (!welcome.ok()) {
+    if (died != nullptr) *died = true;
+    return {Code::unavailable, fmt::format("{} did not start: {}", name(), lost(welcome.status()))};
+  }
   if (!welcome->status.ok()) {  // it said why it cannot work: that is the answer
     auto ended = end(kPatience);
     if (!ended.ok()) stuck_ = ended.status();

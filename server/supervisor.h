@@ -18,30 +18,37 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Good at once where it works already.
-  Status start();
+  // Good at once where it works already. `died`: one was started and lost, and another may do better.
+  Status start(bool* died = nullptr);
   // In a fork: closes what there is, which belongs to another process. It does not notice.
   virtual void abandon() = 0;
   // How it greeted, and how often it was started.
   const Welcome& welcome() const { return welcome_; }
   int starts() const { return starts_; }
 
-  // Whoever fails is ended and replaced, and asked once more. `before` comes before every attempt, with a deadline
-  // of its own; where it says `invalid` nothing is asked.
+  // Whoever fails, while it starts too, is ended and replaced, and asked once more. `before` comes before every
+  // attempt, with a deadline of its own; where it says `invalid` nothing is asked.
   template <class T>
   Result<T> ask(Kind question, Kind wanted, const std::string& body, std::chrono::nanoseconds time,
                 Result<T> (*decode)(std::string_view), const std::function<Status(Clock::time_point)>& before) {
     std::string failures;
     for (int attempt = 0; attempt < 2; ++attempt) {
-      if (Status s = start(); !s.ok()) return s;
-      Status failure = before(Clock::now() + time);
-      if (failure.code() == Code::invalid) return failure;
-      if (failure.ok()) {
-        auto answered = exchange(question, wanted, body, Clock::now() + time, decode);
-        if (answered.ok() || answered.status().code() == Code::invalid) return answered;
-        failure = answered.status();
+      if (attempt > 0) failures += "; tried again, ";
+      bool died = false;
+      if (Status s = start(&died); died) {
+        failures += s.message();
+      } else if (!s.ok()) {
+        return s;
+      } else {
+        Status failure = before(Clock::now() + time);
+        if (failure.code() == Code::invalid) return failure;
+        if (failure.ok()) {
+          auto answered = exchange(question, wanted, body, Clock::now() + time, decode);
+          if (answered.ok() || answered.status().code() == Code::invalid) return answered;
+          failure = answered.status();
+        }
+        failures += lost(failure);
       }
-      failures += (attempt == 0 ? "" : "; tried again, ") + lost(failure);
       if (!stuck_.ok()) return stuck_;
       if (leaving_) break;
     }

@@ -240,6 +240,27 @@ TEST(Worker, OneThatDoesNotStartIsTold) {
   EXPECT_EQ(Held::after(before), before);
 }
 
+TEST(Worker, OneThatDiesWhileItStartsHasFailedOnce) {
+  const Held before = Held::now();
+  {
+    Device device = open_with(TK_BAD_WORKER, "leaves").value();
+    setenv("TK_BAD_WORKER", "refuses to start", 1);
+    Model model(nullptr);
+    const std::string earlier = model.bytes();
+    // First one that works and dies, then nobody: each call starts two.
+    for (const char* first : {"ended with exit code 7", "ended with exit code 5"}) {
+      const std::string told = model.step(device, 1).message();
+      const std::size_t again = told.find("; tried again, ");
+      ASSERT_NE(again, std::string::npos) << told;
+      EXPECT_NE(told.substr(0, again).find(first), std::string::npos) << told;
+      EXPECT_NE(told.substr(again).find("ended with exit code 5"), std::string::npos) << told;
+      EXPECT_TRUE(told.ends_with("; nothing was changed")) << told;
+      EXPECT_EQ(model.bytes(), earlier);
+    }
+  }
+  EXPECT_EQ(Held::after(before), before);
+}
+
 TEST(Worker, FullSharedMemoryIsAStatusAndChangesNothing) {
   Device device = good({.shared_bytes = 1 << 20});
   EXPECT_EQ(device.allocate(2 << 20).status().code(), Code::unavailable);

@@ -267,6 +267,71 @@ TEST(Serve, StepsEndInTheBitsOfAnUndisturbedRunWhileWorkersAreKilled) {
   EXPECT_EQ(found, expected.bytes());
 }
 
+// The end of a process that does nothing but live on.
+class Waiting {
+ public:
+  explicit Waiting(pid_t process) : process_(process) {}
+  ~Waiting() {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+
+ private:
+  pid_t process_;
+};
+
+TEST(Serve, AForkDuringTheGreetingHoldsNoSharedMemory) {
+  const ServeOptions options = serve_options();
+  Listener listener = Listener::make(options.socket).value();
+  Status status;
+  std::thread opening([&] { status = open("unix:" + options.socket.string()).status(); });
+  pollfd one{listener.descriptor(), POLLIN, 0};
+  EXPECT_EQ(::poll(&one, 1, 20000), 1);
+  Channel channel{Descriptor(::accept4(listener.descriptor(), nullptr, nullptr, SOCK_CLOEXEC))};
+  {
+    std::vector<Descriptor> came;
+    EXPECT_TRUE(channel.receive(Clock::now() + 20s, &came).ok());
+    EXPECT_EQ(came.size(), 2u);
+  }
+  const pid_t fork = ::fork();
+  if (fork == 0)
+    for (;;) ::pause();
+  const Waiting waiting(fork);
+  channel.hang_up();  // the server dies
+  opening.join();
+  EXPECT_NE(status.message().find("was lost"), std::string::npos) << status.message();
+}
+
+TEST(Serve, AKilledClientIsGoneThoughAForkOfItLivesOn) {
+  const ServeOptions options = serve_options();
+  ServerProcess server(options.socket);
+  while (!ask_state(options.socket, 10).ok()) std::this_thread::sleep_for(5ms);
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const Descriptor from(ends[0]), to(ends[1]);
+  const pid_t client = ::fork();
+  if (client == 0) {
+    auto device = open("unix:" + options.socket.string(), {.shared_bytes = 1 << 20});
+    const pid_t fork = device.ok() ? ::fork() : -1;
+    if (fork != 0 && ::write(to.get(), &fork, sizeof fork) != sizeof fork) ::_exit(1);
+    for (;;) ::pause();
+  }
+  pid_t fork = -1;
+  {
+    const Waiting killed(client);
+    ASSERT_EQ(::read(from.get(), &fork, sizeof fork), static_cast<ssize_t>(sizeof fork));
+    ASSERT_GT(fork, 0);
+    EXPECT_EQ(ask_state(options.socket, 10)->clients, 1);
+  }
+  const auto end = Clock::now() + 20s;
+  while (ask_state(options.socket, 10)->clients > 0 && Clock::now() < end) std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(ask_state(options.socket, 10)->clients, 0);
+  EXPECT_NE(state_of(fork), 0);
+  ::kill(fork, SIGKILL);
+  server.kill(SIGKILL);
+  ::unlink(options.socket.c_str());
+}
+
 // Servers are killed and started again under clients that step: each call ends with the state before or after.
 TEST(Serve, KilledAndRestartedUnderManyClients) {
   constexpr int kClients = 64, kRestarts = 6;

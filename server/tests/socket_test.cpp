@@ -7,8 +7,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include <cstring>
+#include <fstream>
 #include <future>
 #include <optional>
 
@@ -82,8 +84,45 @@ TEST_F(Socket, WhatIsNoLockOfOursIsRefused) {
   ASSERT_EQ(::chown((path.string() + ".lock").c_str(), 65534, 65534), 0);
   const Status status = Listener::make(path).status();
   EXPECT_EQ(status.code(), Code::invalid);
-  EXPECT_EQ(status.message(), path.string() + ".lock is there already and is another user's, or no file");
+  EXPECT_NE(status.message().find(".lock is there already and is no server's lock"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(Socket, AUsersFileOfTheLocksNameIsRefusedAndKept) {
+  const std::filesystem::path file = path.string() + ".lock";
+  for (const auto& [text, mode] : {std::pair("precious", 0600u), std::pair("precious", 0644u), std::pair("", 0644u)}) {
+    std::ofstream(file) << text;
+    ASSERT_EQ(::chmod(file.c_str(), mode), 0);
+    const Status status = Listener::make(path).status();
+    EXPECT_EQ(status.code(), Code::invalid);
+    EXPECT_EQ(status.message(), file.string() +
+                                    " is there already and is no server's lock, which is an empty file of this user "
+                                    "with mode 600; it is left as it is");
+    std::string found;
+    std::getline(std::ifstream(file), found);
+    EXPECT_EQ(found, text);
+    EXPECT_EQ(entries(folder), std::vector<std::string>{"socket.lock"});
+    std::filesystem::remove(file);
+  }
+}
+
+// In a process of its own, for its umask.
+TEST_F(Socket, AModeThatTheUmaskTookIsNamed) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::umask(0777);
+    const Status status = Listener::make(path).status();
+    ::_exit(status.code() == Code::invalid &&
+                    status.message() == "socket " + path.string() +
+                                            ": it was made with mode 0, and 600 is needed; does the umask take its "
+                                            "owner's rights away?"
+                ? 0
+                : 1);
+  }
+  int how = -1;
+  ASSERT_EQ(::waitpid(child, &how, 0), child);
+  EXPECT_EQ(how, 0);
+  EXPECT_TRUE(entries(folder).empty());
 }
 
 // A dead socket lies there and many want its place: one gets it, and clients find that one.
