@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <sstream>
 
 #include "cli/commands.h"
 #include "cli/terminal.h"
@@ -15,8 +16,9 @@
 
 namespace tokitai::cli {
 
-void report(const Status& status, int& exit_code) {
+void report(const Status& status, int& exit_code) noexcept try {
   if (status.ok()) return;
+  exit_code = static_cast<int>(status.code());
   // Lines of a compiler's log stay lines, but none of them can pass for one of ours.
   std::string text = "tokitai:";
   const std::string& message = status.message();
@@ -25,7 +27,8 @@ void report(const Status& status, int& exit_code) {
     text += (begin == 0 ? " " : "\n  ") + evidence::one_line(std::string_view(message).substr(begin, end - begin));
   }
   fmt::print(stderr, "{}\n", text);
-  exit_code = static_cast<int>(status.code());
+} catch (const std::exception&) {
+  write_raw(Stream::error, "tokitai: out of memory\n");  // what there was to say took too much
 }
 
 Result<const Contract*> operator_named(std::string_view name) {
@@ -55,7 +58,7 @@ Exit codes:
   0  good
   1  a check failed
   2  bad usage or input; no output file was created or changed
-  3  a device or toolchain is missing
+  3  a device or toolchain is missing, memory ran out, or standard output cannot be written
   4  a bug in tokitai)";
 
 bool is_command(const CLI::App& app, const std::string& word) {
@@ -91,7 +94,9 @@ int parse_and_run(int argc, const char* const* argv) {
   try {
     app->parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help or --version
-    return app->exit(asked);
+    std::ostringstream text;             // the C++ streams know nothing of what guards the C library's
+    exit_code = app->exit(asked, text);
+    fmt::print("{}", text.str());
   } catch (const CLI::ParseError& error) {
     report(usage_error(*app, error), exit_code);
   }
@@ -120,8 +125,9 @@ int run_command(int argc, const char* const* argv) {
   int exit_code = static_cast<int>(Code::internal);
   try {
     exit_code = parse_and_run(argc, argv);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-      report(Status::invalid("cannot write to standard output"), exit_code);
+    // What went wrong before has said so, and keeps its code.
+    if (!all_written(Stream::out) && exit_code == 0)
+      report({Code::unavailable, "cannot write to standard output"}, exit_code);
   } catch (const std::bad_alloc&) {
     report({Code::unavailable, "out of memory"}, exit_code);
   } catch (const std::exception& bug) {

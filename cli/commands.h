@@ -38,7 +38,7 @@ void add_prove(CLI::App& app, int& exit_code);
 
 // A status that is not good: "tokitai: MESSAGE" on standard error, its code as the exit code. A good one changes
 // nothing.
-void report(const Status& status, int& exit_code);
+void report(const Status& status, int& exit_code) noexcept;
 
 // The operator of that name, or a status that lists the names there are.
 Result<const Contract*> operator_named(std::string_view name);

@@ -223,8 +223,10 @@ Status emit(const Arguments& a, const std::vector<Job>& jobs) {
     }
   }
   if (!files.empty()) return write_all(files);
-  if (a.emit == "binary" && (a.output.empty() || a.output == "-"))
-    return write_raw(Stream::out, all) ? Status() : Status::invalid("cannot write to standard output");
+  if (a.emit == "binary" && (a.output.empty() || a.output == "-")) {
+    write_raw(Stream::out, all);
+    return {};
+  }
   return write_text(a.output, all);
 }
 

@@ -166,7 +166,7 @@ Status write_all(const std::vector<OutputFile>& files) {
 
 Status write_text(const std::string& path, const std::string& text) {
   if (path.empty() || path == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);  // main() asks whether that went well
+    std::fwrite(text.data(), 1, text.size(), stdout);  // run_command asks whether that went well
     return {};
   }
   const auto where = destination(path);

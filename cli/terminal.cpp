@@ -1,10 +1,12 @@
 #include "cli/terminal.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <exception>
 #include <string>
 
 #include "evidence/printable.h"
@@ -12,7 +14,7 @@
 namespace tokitai::cli {
 namespace {
 
-bool write_bytes(int descriptor, std::string_view bytes) {
+bool write_bytes(int descriptor, std::string_view bytes) noexcept {
   while (!bytes.empty()) {
     const ssize_t done = ::write(descriptor, bytes.data(), bytes.size());
     if (done < 0 && errno == EINTR) continue;
@@ -22,44 +24,70 @@ bool write_bytes(int descriptor, std::string_view bytes) {
   return true;
 }
 
-// One of the two streams. A character may be cut by the end of a buffer: its bytes wait for the rest.
+// One of the two streams. A character may be cut by the end of a buffer: its bytes wait for the rest. What cannot be
+// written is remembered and hidden from the C library, for which print functions would throw; nothing is written from
+// then on, so that what did arrive is the beginning of the text.
 struct Guarded {
   int descriptor;
   std::string waiting;
+  std::atomic<bool> failed = false;
 
-  bool put(std::string_view text) {
-    waiting += text;
-    const std::size_t whole = waiting.size() - evidence::cut_character(waiting);
-    const bool good = write_bytes(descriptor, evidence::printable(std::string_view(waiting).substr(0, whole)));
-    waiting.erase(0, whole);
-    return good;
+  void put_raw(std::string_view bytes) noexcept {
+    if (!failed && !write_bytes(descriptor, bytes)) failed = true;
+  }
+  void put(std::string_view text) noexcept {
+    try {
+      waiting += text;
+      const std::size_t whole = waiting.size() - evidence::cut_character(waiting);
+      put_raw(evidence::printable(std::string_view(waiting).substr(0, whole)));
+      waiting.erase(0, whole);
+    } catch (const std::exception&) {  // memory ran out
+      failed = true;
+    }
   }
 };
 
+Guarded& guarded(Stream stream) {
+  static Guarded out{STDOUT_FILENO, {}}, error{STDERR_FILENO, {}};
+  return stream == Stream::out ? out : error;
+}
+
 std::FILE* behind(Guarded& stream, int buffering) {
-  const cookie_io_functions_t functions{
-      nullptr,
-      [](void* cookie, const char* text, std::size_t bytes) -> ssize_t {
-        return static_cast<Guarded*>(cookie)->put({text, bytes}) ? static_cast<ssize_t>(bytes) : 0;
-      },
-      nullptr, nullptr};
+  const cookie_io_functions_t functions{nullptr,
+                                        [](void* cookie, const char* text, std::size_t bytes) -> ssize_t {
+                                          static_cast<Guarded*>(cookie)->put({text, bytes});
+                                          return static_cast<ssize_t>(bytes);
+                                        },
+                                        nullptr, nullptr};
   std::FILE* file = ::fopencookie(&stream, "w", functions);
   if (file != nullptr) std::setvbuf(file, nullptr, buffering, BUFSIZ);
   return file;
 }
 
+// A file opened later must not become a standard stream. In the other direction: using the stream fails as before.
+void occupy(int descriptor, int direction) {
+  if (::fcntl(descriptor, F_GETFD) < 0) static_cast<void>(::open("/dev/null", direction));
+}
+
 }  // namespace
 
 void guard_terminal() {
-  static std::array<Guarded, 2> streams{Guarded{STDOUT_FILENO, {}}, Guarded{STDERR_FILENO, {}}};
+  occupy(STDIN_FILENO, O_WRONLY);  // in this order: the lowest free number is taken
+  occupy(STDOUT_FILENO, O_RDONLY);
+  occupy(STDERR_FILENO, O_RDONLY);
   // As the C library buffers the streams themselves.
-  if (std::FILE* out = behind(streams[0], ::isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF)) stdout = out;
-  if (std::FILE* error = behind(streams[1], _IONBF)) stderr = error;
+  if (std::FILE* out = behind(guarded(Stream::out), ::isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF)) stdout = out;
+  if (std::FILE* error = behind(guarded(Stream::error), _IONBF)) stderr = error;
 }
 
-bool write_raw(Stream stream, std::string_view bytes) {
+void write_raw(Stream stream, std::string_view bytes) noexcept {
   std::fflush(stream == Stream::out ? stdout : stderr);
-  return write_bytes(static_cast<int>(stream), bytes);
+  guarded(stream).put_raw(bytes);
+}
+
+bool all_written(Stream stream) noexcept {
+  std::fflush(stream == Stream::out ? stdout : stderr);
+  return !guarded(stream).failed;
 }
 
 }  // namespace tokitai::cli

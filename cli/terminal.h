@@ -1,16 +1,19 @@
 // Standard output and error as the whole command has them: what passes through cannot steer a terminal, whoever prints
-// it and wherever it came from (evidence/printable.h).
+// it and wherever it came from (evidence/printable.h), and printing never fails: whether all of it arrived is asked
+// once, at the end.
 #pragma once
 #include <cstdint>
 #include <string_view>
 
 namespace tokitai::cli {
 
-// Puts itself behind `stdout` and `stderr`. Asked for once, before anything is printed.
+// Puts itself behind `stdout` and `stderr`. Asked for once, before anything is printed or opened.
 void guard_terminal();
 
-// Past that: bytes that are no text, and the progress line's own control characters. False: they could not be written.
-enum class Stream : std::uint8_t { out = 1, error = 2 };
-bool write_raw(Stream stream, std::string_view bytes);
+enum class Stream : std::uint8_t { out, error };
+// Past that: bytes that are no text, and the progress line's own control characters.
+void write_raw(Stream stream, std::string_view bytes) noexcept;
+// Whether everything that was printed so far could be written.
+bool all_written(Stream stream) noexcept;
 
 }  // namespace tokitai::cli

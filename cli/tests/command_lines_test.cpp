@@ -1,7 +1,8 @@
 // No command line makes the command crash, whatever is written there: random lines (random_lines.h), each run in a
-// process forked for it. A line must end with one of the documented codes but 4; where it refuses it must say why, with
-// nothing in it that a terminal would act on, and bad usage must not have changed a file. TOKITAI_COMMAND_LINES says
-// how many lines are tried; `make fuzz` tries 100,000.
+// process forked for it, some of them with standard output or error that cannot be written. A line must end with one of
+// the documented codes but 4; where it refuses it must say why, in one sentence with nothing in it that a terminal
+// would act on, and bad usage must not have changed a file. TOKITAI_COMMAND_LINES says how many lines are tried; `make
+// fuzz` tries 100,000.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,6 +19,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <random>
 #include <set>
 
 #include "cli/commands.h"
@@ -30,9 +32,34 @@ namespace {
 namespace fs = std::filesystem;
 
 // Once they have begun, these work as long as they like: what is asked here is whether they begin.
-const std::map<std::string, double> kWorking = {{"verify", 0.2}, {"accuracy", 0.2}, {"gradients", 0.2}, {"bench", 0.1},
-                                                {"prove", 0.1},  {"serve", 0.1},    {"audit", 0.2}};
+const std::map<std::string, double> kWorking = {{"verify", 0.2}, {"accuracy", 0.2}, {"gradients", 0.2},
+                                                {"bench", 0.1},  {"prove", 0.1},    {"serve", 0.1}};
 constexpr double kSeconds = 60;  // the others must have ended by then
+
+// What standard output and error of a line are.
+enum class Kind : std::uint8_t { good, full, closed };
+struct Streams {
+  Kind out = Kind::good, error = Kind::good;
+};
+Streams random_streams(std::uint64_t number) {
+  std::mt19937_64 bits(number);
+  const auto kind = [&] {
+    const std::uint64_t drawn = bits() % 16;
+    return drawn == 0 ? Kind::full : drawn == 1 ? Kind::closed : Kind::good;
+  };
+  const Kind out = kind();
+  return {out, kind()};
+}
+// As a shell would take it.
+std::string shown(const char* direction, Kind kind) {
+  return kind == Kind::good ? "" : fmt::format(" {}{}", direction, kind == Kind::full ? "/dev/full" : "&-");
+}
+void put_behind(int descriptor, Kind kind, int good) {
+  if (kind == Kind::closed)
+    close(descriptor);
+  else
+    dup2(kind == Kind::full ? open("/dev/full", O_WRONLY | O_CLOEXEC) : good, descriptor);
+}
 
 struct Ending {
   int status = 0;  // as waitpid gives it
@@ -88,12 +115,12 @@ class Scratch {
   }
 
   // Runs a line here. Whoever it left behind is ended too.
-  Ending run(const std::vector<std::string>& words, double seconds) {
+  Ending run(const std::vector<std::string>& words, double seconds, Streams streams = {}) {
     const fs::path output = root_ / "said";
     const pid_t child = fork();
     if (child == 0) {
       setpgid(0, 0);
-      std::_Exit(child_main(words, seconds, output));
+      std::_Exit(child_main(words, seconds, streams, output));
     }
     Ending ending;
     while (waitpid(child, &ending.status, 0) < 0 && errno == EINTR) {}
@@ -111,7 +138,7 @@ class Scratch {
   }
 
  private:
-  int child_main(const std::vector<std::string>& words, double seconds, const fs::path& output) const {
+  int child_main(const std::vector<std::string>& words, double seconds, Streams streams, const fs::path& output) const {
     std::signal(SIGALRM, SIG_DFL);
     itimerval limit{};
     limit.it_value = {static_cast<time_t>(seconds), static_cast<suseconds_t>((seconds - std::floor(seconds)) * 1e6)};
@@ -122,9 +149,12 @@ class Scratch {
 #endif
     const rlimit none{0, 0};
     setrlimit(RLIMIT_CORE, &none);
-    const int nothing = open("/dev/null", O_RDWR), said = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const int said = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (chdir(work_.c_str()) != 0 || nothing < 0 || said < 0) return 99;
-    dup2(nothing, STDIN_FILENO), dup2(nothing, STDOUT_FILENO), dup2(said, STDERR_FILENO);
+    dup2(nothing, STDIN_FILENO);
+    put_behind(STDOUT_FILENO, streams.out, nothing);
+    put_behind(STDERR_FILENO, streams.error, said);
     std::vector<const char*> argv{"tokitai"};
     for (const std::string& word : words) argv.push_back(word.c_str());
     const int code = run_command(static_cast<int>(argv.size()), argv.data());
@@ -141,8 +171,16 @@ class Scratch {
   std::map<std::string, std::string> held_;
 };
 
+// Whether that is one sentence: what belongs to it, such as a compiler's log, is indented.
+bool one_sentence(const std::string& said) {
+  if (!said.starts_with("tokitai: ") || !said.ends_with('\n')) return false;
+  for (std::size_t end = said.find('\n'); end + 1 < said.size(); end = said.find('\n', end + 1))
+    if (said.compare(end + 1, 2, "  ") != 0) return false;
+  return true;
+}
+
 // What is wrong with how a line ended; nothing where all is well.
-std::string finding(const std::vector<std::string>& words, const Ending& ending, bool changed) {
+std::string finding(const std::vector<std::string>& words, const Ending& ending, Streams streams, bool changed) {
   const std::string command = words.empty() ? "" : words.front();
   const int code = ending.code();
   if (ending.cut()) return kWorking.contains(command) ? "" : fmt::format("did not end within {} s", kSeconds);
@@ -153,9 +191,9 @@ std::string finding(const std::vector<std::string>& words, const Ending& ending,
   if (changed && code == 2) return fmt::format("code {}, but a file was changed: {}", code, ending.said);
   const auto acts = [](char c) { return (c >= 0 && c < ' ' && c != '\n') || c == 0x7f; };
   if (std::any_of(ending.said.begin(), ending.said.end(), acts)) return "control characters: " + ending.said;
-  return ending.said.starts_with("tokitai: ") || words.empty()
+  return one_sentence(ending.said) || words.empty() || streams.error != Kind::good
              ? ""
-             : fmt::format("code {} without a sentence: {}", code, ending.said);
+             : fmt::format("code {} without one sentence: {}", code, ending.said);
 }
 
 // One of several processes that share the lines; its findings, one a line, in a file.
@@ -171,12 +209,15 @@ void try_lines(std::uint64_t first, std::uint64_t end, std::uint64_t step, const
     const auto words = random_line(commands, number);
     const std::string command = words.empty() ? "" : words.front();
     const auto limit = kWorking.find(command);
-    const Ending ending = scratch.run(words, limit == kWorking.end() ? kSeconds : limit->second);
+    const Streams streams = random_streams(number);
+    const Ending ending = scratch.run(words, limit == kWorking.end() ? kSeconds : limit->second, streams);
     ++codes[ending.code()];
     if (ending.cut()) ++cut[command];
     const bool changed = scratch.changed();
-    if (const std::string what = finding(words, ending, changed); !what.empty())
-      found << fmt::format("line {}: {}\n  {}", number, what, quoted(words)) << std::endl;
+    if (const std::string what = finding(words, ending, streams, changed); !what.empty())
+      found << fmt::format("line {}: {}\n  {}{}{}", number, what, quoted(words), shown(">", streams.out),
+                           shown("2>", streams.error))
+            << std::endl;
   }
   for (const int code : {0, 2, 3}) EXPECT_GT(codes[code], 0) << "no line ended with code " << code;
   std::ofstream(root.string() + ".codes") << fmt::format("{} cut {}\n", codes, cut);
