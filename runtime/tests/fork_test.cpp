@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -188,6 +189,50 @@ TEST(ForkOfCpu, ForksAgain) {
             }),
             0);
   EXPECT_TRUE(right());
+}
+
+// What a process does once, at its first use, another thread may be about when it is forked: nobody finishes it there.
+// Only a process that has used nothing yet shows it, so the test starts itself anew and forks from there.
+TEST(Forked, BesideTheFirstUseOfAnotherThreadHangsNowhere) {
+  if (!kThreadsInForks) GTEST_SKIP() << "starts threads in a fork";
+  constexpr const char* kFresh = "TOKITAI_TEST_FRESH";
+  if (std::getenv(kFresh) == nullptr) {
+    EXPECT_EQ(in_fork([&] {
+                ::alarm(600);
+                setenv(kFresh, "1", 1);
+                const char* filter = "--gtest_filter=Forked.BesideTheFirstUseOfAnotherThreadHangsNowhere";
+                ::execl("/proc/self/exe", "runtime_test", filter, nullptr);
+                return 1;
+              }),
+              0);
+    return;
+  }
+  const auto use = [](const char* name) {
+    std::vector<float> x(16, 1), y(16);
+    auto device = open(name, {.threads = 1});
+    return device.ok() && softmax_forward(device.value(), {.x = matrix(x, 1, 16), .y = matrix(y, 1, 16)}).ok();
+  };
+  for (int i = 0; i < 400 && !HasFailure(); ++i) {
+    const char* name = i % 2 == 0 ? "reference" : "cpu";
+    EXPECT_EQ(in_fork([&] {
+                std::atomic<bool> begun = false, right = false;
+                std::thread other([&] {
+                  begun = true;
+                  right = use(name);
+                });
+                while (!begun) {}
+                for (volatile int wait = 0; wait < i * 37 % 3000;) wait = wait + 1;
+                const pid_t inner = forked([&] {
+                  ::alarm(20);
+                  return use(name) ? 0 : 1;
+                });
+                const int answer = answer_of(inner);
+                other.join();
+                return answer == 0 && right ? 0 : 1;
+              }),
+              0)
+        << name << ", try " << i;
+  }
 }
 
 // Each opens a device of its own there.
