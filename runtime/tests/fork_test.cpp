@@ -265,6 +265,31 @@ TEST(Forked, OneThatLivesOnKeepsNoWorkerFromEnding) {
   EXPECT_EQ(answer_of(fork), kSignal + SIGKILL);
 }
 
+// What a device says of itself stands while its workers are killed and replaced, and in forks.
+TEST(WorkersThatAreKilled, ChangeNothingOfWhatTheirDeviceSays) {
+  Device device = opened("worker:cpu", {.threads = 2});
+  const std::string said = device.description();
+  const auto same = [&] {
+    return device.description() == said && device.threads() == 2 && !device.keeps_journal() &&
+           device.name() == "worker:cpu" && device.scratch_bytes() == 0 && device.kernels().empty() &&
+           device.access_checks().accesses == 0 && device.memory().ok();
+  };
+  std::atomic<bool> stop = false;
+  std::atomic<int> wrong = 0;
+  std::thread asks([&] {
+    while (!stop) wrong += same() ? 0 : 1;
+  });
+  for (int i = 0; i < 10; ++i) {
+    for (const auto& worker : server::children()) ::kill(worker, SIGKILL);
+    Softmax softmax;
+    EXPECT_TRUE(softmax.run(device).ok());
+  }
+  stop = true;
+  asks.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(in_fork([&] { return device.description() == said && device.threads() == 2 ? 0 : 1; }), 0);
+}
+
 TEST(Forked, OneThatLivesOnKeepsNoConnectionToAServer) {
   const server::Serving serving;
   std::optional<Device> device = opened(serving.device());
