@@ -221,7 +221,7 @@ TEST(Forked, BesideTheFirstUseOfAnotherThreadHangsNowhere) {
                   right = use(name);
                 });
                 while (!begun) {}
-                for (volatile int wait = 0; wait < i * 37 % 3000;) wait = wait + 1;
+                for (volatile int wait = 0; wait < i * 7919 % 60000;) wait = wait + 1;
                 const pid_t inner = forked([&] {
                   ::alarm(20);
                   return use(name) ? 0 : 1;
