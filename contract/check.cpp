@@ -13,7 +13,8 @@ namespace tokitai {
 namespace {
 
 std::string shape_text(const View& v) {
-  return v.rank == 2 ? fmt::format("[{}, {}]", v.shape[0], v.shape[1]) : fmt::format("[{}]", v.shape[0]);
+  return v.rank == 2 || v.rank == kNoShape ? fmt::format("[{}, {}]", v.shape[0], v.shape[1])
+                                           : fmt::format("[{}]", v.shape[0]);
 }
 
 struct Extent {
@@ -167,6 +168,7 @@ class Checker {
       if (v.rank == kHasGaps)
         return fail(fmt::format("{} is a matrix [{}, {}] with row stride {}; it is no vector, its rows have gaps",
                                 label(spec.name), v.shape[0], v.shape[1], v.row_stride));
+      if (v.rank == kNoShape) return no_shape(spec, v);
       if (Status s = type(spec, v); !s.ok()) return s;
       if (Status s = contract_.list ? any_shape(set, i) : shape(set, i); !s.ok()) return s;
       if (Status s = memory(spec, v); !s.ok()) return s;
@@ -192,11 +194,9 @@ class Checker {
     const View &v = set[operand], &first = set[0];
     if (v.rank != 1 && v.rank != 2)
       return fail(fmt::format("{} has {} dimensions; it must have 1 or 2", label(spec.name), v.rank));
-    std::int64_t elements = v.shape[0];
+    const std::int64_t elements = v.rank == 2 ? elements_of(v.shape) : v.shape[0];
     if (v.rank == 2) {
-      if (v.shape[0] < 0 || v.shape[1] < 0)
-        return fail(fmt::format("{} has shape {}; no dimension may be negative", label(spec.name), shape_text(v)));
-      if (__builtin_mul_overflow(v.shape[0], v.shape[1], &elements)) return too_large(spec, v);
+      if (elements < 0) return no_shape(spec, v);
       if (v.row_stride != v.cols() && v.rows() > 1 && v.cols() > 0)
         return fail(fmt::format("{} has row stride {} and {} columns; a tensor of a list must lie without gaps",
                                 label(spec.name), v.row_stride, v.cols()));
@@ -209,6 +209,11 @@ class Checker {
     return {};
   }
 
+  // A matrix where elements_of(v.shape) gives none.
+  Status no_shape(const OperandSpec& spec, const View& v) const {
+    if (v.shape[0] >= 0 && v.shape[1] >= 0) return too_large(spec, v);
+    return fail(fmt::format("{} has shape {}; no dimension may be negative", label(spec.name), shape_text(v)));
+  }
   Status too_large(const OperandSpec& spec, const View& v) const {
     return fail(fmt::format("{} has shape {} and row stride {}: more than 2^48 bytes", label(spec.name), shape_text(v),
                             v.row_stride));

@@ -63,6 +63,11 @@ std::span<const Contract* const> contracts() {
   }();
   return all;
 }
+namespace {
+// Made before main, each family's table with it: a fork beside the first use of another thread would wait for ever for
+// what that thread had begun. Whoever uses them even before that makes them then.
+[[maybe_unused]] const std::size_t made_before_main = contracts().size();
+}  // namespace
 
 const Contract* find_contract(std::string_view name) {
   for (const Contract* contract : contracts())

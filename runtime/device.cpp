@@ -18,7 +18,9 @@
 namespace tokitai {
 
 // In a fork the machine is left as it is: what it would end, wait for or give back there is its parent's.
-Device::Device(std::string name, std::shared_ptr<Machine> machine) : name_(std::move(name)) {
+Device::Device(std::string name, std::shared_ptr<Machine> machine)
+    : facts_(std::make_shared<const Facts>(
+          Facts{std::move(name), machine->description(), machine->threads(), machine->keeps_journal()})) {
   Machine* made = machine.get();
   machine_ = std::shared_ptr<Machine>(made, [held = std::move(machine)](Machine* one) mutable {
     if (one->usable_here()) return held.reset();
@@ -31,7 +33,7 @@ Status Device::usable() const {
   if (machine_->usable_here()) [[likely]]
     return {};
   return {Code::unavailable,
-          fmt::format("the device {} belongs to the process that opened it, not to a fork of it", name_)};
+          fmt::format("the device {} belongs to the process that opened it, not to a fork of it", name())};
 }
 
 Status Device::run(Call& call, Outcome* outcome) {

@@ -12,7 +12,9 @@
 // only be assigned to or destroyed.
 //
 // In a fork of the process `cpu` and `reference` go on working. Every other device refuses there, and leaves what its
-// parent has as it is; buffers and marks can go there, too.
+// parent has as it is; buffers and marks can go there, too. The memory of a worker's or a server's buffer is shared
+// with the parent and with the worker even so, and may be other memory there than the parent sees: a fork must not
+// touch buffers of a `worker:` or `unix:` device.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -157,9 +159,10 @@ struct DeviceOptions {
 class Device {
  public:
   Device(std::string name, std::shared_ptr<Machine> machine);
-  const std::string& name() const { return name_; }
-  std::string description() const { return machine_->description(); }
-  int threads() const { return machine_->threads(); }
+  const std::string& name() const { return facts_->name; }
+  // As it was opened: these stand for every copy, in a fork too, and whatever becomes of a worker.
+  std::string description() const { return facts_->description; }
+  int threads() const { return facts_->threads; }
   std::int64_t scratch_bytes() const { return machine_->usable_here() ? machine_->scratch_bytes() : 0; }
 
   // Checks the call against its contract, then runs it. May be called from several threads at once.
@@ -174,7 +177,7 @@ class Device {
   AccessChecks access_checks() const { return machine_->usable_here() ? machine_->access_checks() : AccessChecks(); }
   // The kernels that were compiled at run time and have been loaded; none on the cpu device, which has its own.
   std::vector<KernelFacts> kernels() const;
-  bool keeps_journal() const { return machine_->keeps_journal(); }
+  bool keeps_journal() const { return facts_->keeps_journal; }
 
   // Memory that operators here reach without copying, aligned to 256 bytes, its contents undefined; at most kMostBytes
   // of it. A buffer may go while work that uses it is queued: the memory is handed out again only to work queued later.
@@ -210,7 +213,12 @@ class Device {
   Status usable() const;
   Result<Buffer> allocate(std::int64_t bytes, bool pinned);
 
-  std::string name_;
+  struct Facts {
+    std::string name, description;
+    int threads;
+    bool keeps_journal;
+  };
+  std::shared_ptr<const Facts> facts_;
   std::shared_ptr<Machine> machine_;
 };
 

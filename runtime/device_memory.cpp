@@ -119,7 +119,7 @@ Result<Mark> Device::mark() {
   if (Status s = usable(); !s.ok()) return s;
   auto at = machine_->mark();
   if (!at.ok()) return at.status();
-  return Mark(std::make_shared<const Mark::Point>(machine_, at.value(), name_));
+  return Mark(std::make_shared<const Mark::Point>(machine_, at.value(), name()));
 }
 Result<double> Device::seconds_between(const Mark& earlier, const Mark& later) {
   for (const Mark* mark : {&earlier, &later}) {
@@ -127,7 +127,7 @@ Result<double> Device::seconds_between(const Mark& earlier, const Mark& later) {
     if (!*mark) return Status::invalid(fmt::format("the time between two marks: the {} one was not made", which));
     if (mark->point_->machine != machine_)
       return Status::invalid(fmt::format("the time between two marks: the {} one is of another device ({}), not of {}",
-                                         which, mark->point_->device, name_));
+                                         which, mark->point_->device, name()));
   }
   if (Status s = usable(); !s.ok()) return s;
   return machine_->seconds_between(earlier.point_->at, later.point_->at);

@@ -19,6 +19,8 @@ void listen() {
                                               });
   static_cast<void>(listens);
 }
+// Before main: a fork beside the first use of another thread would wait for ever for what that thread had begun.
+[[maybe_unused]] const bool listens_before_main = (listen(), true);
 
 }  // namespace
 

@@ -11,6 +11,11 @@ std::string shape_text(int rank, const std::array<std::int64_t, 2>& shape) {
   return rank == 2 ? fmt::format("[{}, {}]", shape[0], shape[1]) : fmt::format("[{}]", shape[0]);
 }
 
+Status wrong_type(Type type, const View& tensor) {
+  return Status::invalid(
+      fmt::format("elements of type {} for a tensor of type {}", name_of(type), name_of(tensor.type)));
+}
+
 template <class To, class From, class Convert>
 std::vector<To> converted(std::span<const From> values, const Convert& convert) {
   std::vector<To> all;
@@ -22,11 +27,11 @@ std::vector<To> converted(std::span<const From> values, const Convert& convert) 
 }  // namespace
 
 Result<AnyTensor> AnyTensor::make(const Device& device, Type type, int rank, std::array<std::int64_t, 2> shape) {
-  std::int64_t bytes = 0;
+  std::int64_t bytes = elements_of(shape);
   if (shape[0] < 0 || shape[1] < 0)
     return Status::invalid(fmt::format("a tensor of shape {}; sizes must not be negative", shape_text(rank, shape)));
-  if (__builtin_mul_overflow(shape[0], shape[1], &bytes) ||
-      __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(type)), &bytes) || bytes > kMostBytes)
+  if (bytes < 0 || __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(type)), &bytes) ||
+      bytes > kMostBytes)
     return Status::invalid(fmt::format("a tensor of shape {} and type {} takes more than 2^48 bytes",
                                        shape_text(rank, shape), name_of(type)));
   Device held = device;
@@ -36,18 +41,21 @@ Result<AnyTensor> AnyTensor::make(const Device& device, Type type, int rank, std
   return AnyTensor(std::move(held), std::move(buffer).value(), view);
 }
 
-Status AnyTensor::copy_in(const void* from, std::size_t elements) {
+Status AnyTensor::copy_in(const void* from, Type type, std::size_t elements) {
+  if (type != view_.type) return wrong_type(type, view_);
   if (elements != static_cast<std::size_t>(view_.elements()))
     return Status::invalid(fmt::format("{} elements for a tensor of shape {}; it takes {}", elements,
                                        shape_text(view_.rank, view_.shape), view_.elements()));
-  return device_.copy_in(view_.data, from, buffer_.size());
+  return device_.copy_in(view_.data, from, static_cast<std::int64_t>(elements * size_of(type)));
 }
 
-Status AnyTensor::copy_out(void* to, std::size_t elements) const {
+Status AnyTensor::copy_out(void* to, Type type, std::size_t elements) const {
+  if (type != view_.type) return wrong_type(type, view_);
   if (elements != static_cast<std::size_t>(view_.elements()))
     return Status::invalid(fmt::format("room for {} elements of a tensor of shape {}; it has {}", elements,
                                        shape_text(view_.rank, view_.shape), view_.elements()));
-  if (Status s = device_.copy_out(to, view_.data, buffer_.size()); !s.ok()) return s;
+  if (Status s = device_.copy_out(to, view_.data, static_cast<std::int64_t>(elements * size_of(type))); !s.ok())
+    return s;
   return device_.wait();
 }
 

@@ -23,21 +23,21 @@ template <LastingRange R> constexpr auto vector(R&& range) {
 template <LastingRange R> constexpr auto matrix(R&& range, std::int64_t rows, std::int64_t cols) {
   auto view = matrix(std::ranges::data(range), rows, cols);
   const auto held = static_cast<std::int64_t>(std::ranges::size(range));
-  std::int64_t wanted = 0;
-  if (__builtin_mul_overflow(rows, cols, &wanted) || wanted != held) {
+  if (elements_of({rows, cols}) != held) {
     view.data = nullptr;
     view.rank = kWrongSize;
     view.row_stride = held;
   }
   return view;
 }
-// A matrix as the vector of its elements. One with gaps between its rows makes a view that every call refuses.
+// A matrix as the vector of its elements. One with gaps between its rows, or of a shape that no matrix has, makes a
+// view that every call refuses.
 template <class Pointer> constexpr BasicView<Pointer> flat(BasicView<Pointer> view) {
   if (view.rank != 2) return view;
-  const bool gaps = view.rows() > 1 && view.row_stride != view.cols();
-  std::int64_t elements = 0;
-  if (gaps || __builtin_mul_overflow(view.rows(), view.cols(), &elements))
-    return {nullptr, view.type, gaps ? kHasGaps : kWrongSize, view.shape, gaps ? view.row_stride : 0};
+  const std::int64_t elements = elements_of(view.shape);
+  if (elements < 0) return {nullptr, view.type, kNoShape, view.shape, view.row_stride};
+  if (view.rows() > 1 && view.row_stride != view.cols())
+    return {nullptr, view.type, kHasGaps, view.shape, view.row_stride};
   return {view.data, view.type, 1, {elements, 1}, 1};
 }
 
@@ -47,19 +47,25 @@ class AnyTensor {
  public:
   static Result<AnyTensor> make(const Device& device, Type type, int rank, std::array<std::int64_t, 2> shape);
 
-  View view() { return view_; }
-  ConstView view() const { return view_; }
-  View flat() { return tokitai::flat(view_); }
-  ConstView flat() const { return tokitai::flat(ConstView(view_)); }
-  operator View() { return view_; }             // NOLINT(google-explicit-constructor)
-  operator ConstView() const { return view_; }  // NOLINT(google-explicit-constructor)
+  // Views of it while it is there: none of a temporary, whose memory goes with it.
+  View view() & { return view_; }
+  ConstView view() const& { return view_; }
+  void view() const&& = delete;
+  View flat() & { return tokitai::flat(view_); }
+  ConstView flat() const& { return tokitai::flat(ConstView(view_)); }
+  void flat() const&& = delete;
+  operator View() & { return view_; }            // NOLINT(google-explicit-constructor)
+  operator ConstView() const& { return view_; }  // NOLINT(google-explicit-constructor)
+  operator View() const&& = delete;
+  operator ConstView() const&& = delete;
   std::int64_t rows() const { return view_.rows(); }
   std::int64_t cols() const { return view_.cols(); }
   std::int64_t elements() const { return view_.elements(); }
 
  protected:
-  Status copy_in(const void* from, std::size_t elements);
-  Status copy_out(void* to, std::size_t elements) const;
+  // From and to memory of that many elements of that type: the tensor's own, or nothing is copied.
+  Status copy_in(const void* from, Type type, std::size_t elements);
+  Status copy_out(void* to, Type type, std::size_t elements) const;
 
  private:
   AnyTensor(Device device, Buffer buffer, View view)
@@ -72,16 +78,19 @@ class AnyTensor {
 // auto w = device.tensor<f16>(rows, cols); what it is given for an operand is a view of it.
 template <class T> class Tensor : public AnyTensor {
  public:
-  explicit Tensor(AnyTensor tensor) : AnyTensor(std::move(tensor)) {}
   // As many elements as it has, row by row.
-  Status upload(std::span<const T> values) { return copy_in(values.data(), values.size()); }
+  Status upload(std::span<const T> values) { return copy_in(values.data(), type_of<T>(), values.size()); }
   // Wait for what is queued; a call that the device refused meanwhile is told here.
-  Status download(std::span<T> values) const { return copy_out(values.data(), values.size()); }
+  Status download(std::span<T> values) const { return copy_out(values.data(), type_of<T>(), values.size()); }
   Result<std::vector<T>> download() const {
     std::vector<T> values(static_cast<std::size_t>(elements()));
     if (Status s = download(values); !s.ok()) return s;
     return values;
   }
+
+ private:
+  friend class Device;  // which knows that the elements are T: a tensor of others would be a tensor of these
+  explicit Tensor(AnyTensor tensor) : AnyTensor(std::move(tensor)) {}
 };
 
 template <class T> Result<Tensor<T>> Device::tensor(std::int64_t size) {

@@ -60,9 +60,17 @@ template <class T> constexpr Type type_of() {
   }
 }
 
+// How many elements a matrix of that shape has; -1 where a size is negative, or 64 bits do not hold their number.
+constexpr std::int64_t elements_of(std::array<std::int64_t, 2> shape) {
+  std::int64_t elements = 0;
+  if (shape[0] < 0 || shape[1] < 0 || __builtin_mul_overflow(shape[0], shape[1], &elements)) return -1;
+  return elements;
+}
+
 // Ranks of views that could not be made as they were asked for (tensor.h); every call refuses them.
 inline constexpr int kWrongSize = -1;  // the range that was to be `shape` holds row_stride elements
 inline constexpr int kHasGaps = -2;    // a matrix that is no vector: its rows are row_stride apart
+inline constexpr int kNoShape = -3;    // a matrix that is no vector: its `shape` has no number of elements
 
 template <class Pointer> struct BasicView {
   Pointer data = nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "tokitai/device.h"
@@ -18,12 +19,18 @@ struct AdamwTensor {
   View master = {};  // optional: f32 weights; theta is then only written
 };
 
+// Integers that count, and that 64 bits with a sign hold: no truth values, no characters, no std::uint64_t.
+template <class I>
+concept Counting = std::integral<I> && std::numeric_limits<I>::digits <= std::numeric_limits<std::int64_t>::digits &&
+                   !std::same_as<I, bool> && !std::same_as<I, char> && !std::same_as<I, wchar_t> &&
+                   !std::same_as<I, char8_t> && !std::same_as<I, char16_t> && !std::same_as<I, char32_t>;
+
 // It has no default: a forgotten step would be taken for the first, so a call without one does not compile.
 class AdamwStepNumber {
  public:
-  template <std::integral I>
+  template <Counting I>
   constexpr AdamwStepNumber(I value)  // NOLINT(google-explicit-constructor)
-      : value_(static_cast<std::int64_t>(value)) {}
+      : value_(value) {}
   constexpr operator std::int64_t() const { return value_; }  // NOLINT(google-explicit-constructor)
 
  private:

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -190,6 +191,50 @@ TEST(ForkOfCpu, ForksAgain) {
   EXPECT_TRUE(right());
 }
 
+// What a process does once, at its first use, another thread may be about when it is forked: nobody finishes it there.
+// Only a process that has used nothing yet shows it, so the test starts itself anew and forks from there.
+TEST(Forked, BesideTheFirstUseOfAnotherThreadHangsNowhere) {
+  if (!kThreadsInForks) GTEST_SKIP() << "starts threads in a fork";
+  constexpr const char* kFresh = "TOKITAI_TEST_FRESH";
+  if (std::getenv(kFresh) == nullptr) {
+    EXPECT_EQ(in_fork([&] {
+                ::alarm(600);
+                setenv(kFresh, "1", 1);
+                const char* filter = "--gtest_filter=Forked.BesideTheFirstUseOfAnotherThreadHangsNowhere";
+                ::execl("/proc/self/exe", "runtime_test", filter, nullptr);
+                return 1;
+              }),
+              0);
+    return;
+  }
+  const auto use = [](const char* name) {
+    std::vector<float> x(16, 1), y(16);
+    auto device = open(name, {.threads = 1});
+    return device.ok() && softmax_forward(device.value(), {.x = matrix(x, 1, 16), .y = matrix(y, 1, 16)}).ok();
+  };
+  for (int i = 0; i < 400 && !HasFailure(); ++i) {
+    const char* name = i % 2 == 0 ? "reference" : "cpu";
+    EXPECT_EQ(in_fork([&] {
+                std::atomic<bool> begun = false, right = false;
+                std::thread other([&] {
+                  begun = true;
+                  right = use(name);
+                });
+                while (!begun) {}
+                for (volatile int wait = 0; wait < i * 7919 % 60000;) wait = wait + 1;
+                const pid_t inner = forked([&] {
+                  ::alarm(20);
+                  return use(name) ? 0 : 1;
+                });
+                const int answer = answer_of(inner);
+                other.join();
+                return answer == 0 && right ? 0 : 1;
+              }),
+              0)
+        << name << ", try " << i;
+  }
+}
+
 // Each opens a device of its own there.
 TEST(Forked, OpensDevicesOfItsOwn) {
   if (!kThreadsInForks) GTEST_SKIP() << "starts threads in a fork";
@@ -218,6 +263,31 @@ TEST(Forked, OneThatLivesOnKeepsNoWorkerFromEnding) {
   EXPECT_EQ(child->end(std::chrono::seconds(30)).value(), "ended with exit code 0");
   ::kill(fork, SIGKILL);
   EXPECT_EQ(answer_of(fork), kSignal + SIGKILL);
+}
+
+// What a device says of itself stands while its workers are killed and replaced, and in forks.
+TEST(WorkersThatAreKilled, ChangeNothingOfWhatTheirDeviceSays) {
+  Device device = opened("worker:cpu", {.threads = 2});
+  const std::string said = device.description();
+  const auto same = [&] {
+    return device.description() == said && device.threads() == 2 && !device.keeps_journal() &&
+           device.name() == "worker:cpu" && device.scratch_bytes() == 0 && device.kernels().empty() &&
+           device.access_checks().accesses == 0 && device.memory().ok();
+  };
+  std::atomic<bool> stop = false;
+  std::atomic<int> wrong = 0;
+  std::thread asks([&] {
+    while (!stop) wrong += same() ? 0 : 1;
+  });
+  for (int i = 0; i < 10; ++i) {
+    for (const auto& worker : server::children()) ::kill(worker, SIGKILL);
+    Softmax softmax;
+    EXPECT_TRUE(softmax.run(device).ok());
+  }
+  stop = true;
+  asks.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(in_fork([&] { return device.description() == said && device.threads() == 2 ? 0 : 1; }), 0);
 }
 
 TEST(Forked, OneThatLivesOnKeepsNoConnectionToAServer) {

@@ -23,4 +23,15 @@ compile c y || { cat "$folder/words"; echo "an input of constant memory does not
 refused x c "an output needs memory that may be written; this is a view of constant memory"
 refused x "c.data()" "an output needs memory that may be written; this is a view of constant memory"
 refused "made()" y "LastingRange"
+refused_line() {  # a line, the words
+  printf '#include <tokitai/tokitai.h>\nusing namespace tokitai;\nTensor<float> made();\nvoid user(ConstView);\nvoid uses(Device& device) { %s; }\n' "$1" >"$folder/one.cpp"
+  if "$compiler" -std=c++20 -fsyntax-only -I"$headers" "$folder/one.cpp" >"$folder/words" 2>&1; then echo "compiles: $1"; exit 1; fi
+  grep -q "$2" "$folder/words" || { cat "$folder/words"; echo "does not say '$2': $1"; exit 1; }
+}
+for line in "made().view()" "made().flat()" "user(made())" "View view = made()" "device.tensor<float>(3).value().flat()" \
+  "user(std::move(device.tensor<float>(3)).value())" "user(const_cast<const Tensor<float>&&>(made()))"; do
+  refused_line "$line" "deleted"
+done
+refused_line "Tensor<f16> narrow(made())" "private"
+refused_line "AdamwStep step{.tensors = {}, .t = true}" "bool"
 refused "std::vector<double>(6).data()" y "a view holds f16, bf16, float, int32_t or int64_t"

@@ -4,6 +4,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "numerics/half.h"
 #include "runtime/tests/devices.h"
@@ -62,7 +66,36 @@ TEST(Views, AreFlattenedWhereTheyHaveNoGaps) {
   EXPECT_EQ(adamw_step(device, {.tensors = {&tensor, 1}, .t = 1}).message(),
             "adamw.step: theta is a matrix [3, 2] with row stride 4; it is no vector, its rows have gaps");
   const std::int64_t half = std::int64_t{1} << 32;
-  EXPECT_EQ(flat(matrix(v.data(), half, half)).rank, kWrongSize);
+  EXPECT_EQ(flat(matrix(v.data(), half, half)).rank, kNoShape);
+}
+
+TEST(Views, OfNegativeOrEndlessShapesMakeNoVector) {
+  Device device = opened("cpu");
+  std::vector<float> v(6, 5), m(6), u(6), g(6);
+  const auto told = [&](const View& theta) {
+    EXPECT_EQ(theta.elements(), 0);
+    const AdamwTensor tensor{theta, vector(m), vector(u), vector(g)};
+    return adamw_step(device, {.tensors = {&tensor, 1}, .t = 1}).message();
+  };
+  for (const auto& [rows, cols] : {std::pair{-2, -3}, {-2, 3}, {2, -3}, {0, -3}})
+    EXPECT_EQ(told(flat(matrix(v.data(), rows, cols))),
+              fmt::format("adamw.step: theta has shape [{}, {}]; no dimension may be negative", rows, cols));
+  const std::int64_t half = std::int64_t{1} << 32;
+  EXPECT_EQ(told(flat(matrix(v.data(), half, half))),
+            "adamw.step: theta has shape [4294967296, 4294967296] and row stride 4294967296: more than 2^48 bytes");
+  EXPECT_EQ(v, std::vector<float>(6, 5));
+}
+
+// A step that is no number of steps: a flag or a letter in its place, or a number that would turn negative.
+TEST(Views, AndStepsAreOfTypesThatHoldThem) {
+  using Step = AdamwStepNumber;
+  static_assert(std::is_convertible_v<int, Step> && std::is_convertible_v<std::int64_t, Step> &&
+                std::is_convertible_v<std::uint32_t, Step> && std::is_convertible_v<std::int8_t, Step>);
+  static_assert(!std::is_constructible_v<Step, bool> && !std::is_constructible_v<Step, char> &&
+                !std::is_constructible_v<Step, wchar_t> && !std::is_constructible_v<Step, char8_t> &&
+                !std::is_constructible_v<Step, char16_t> && !std::is_constructible_v<Step, char32_t>);
+  static_assert(!std::is_constructible_v<Step, std::uint64_t> && !std::is_constructible_v<Step, float>);
+  EXPECT_EQ(Step(std::uint32_t{0xffffffff}), 0xffffffff);
 }
 
 class Tensors : public EveryDevice {};
@@ -78,6 +111,21 @@ TEST_P(Tensors, GiveBackWhatTheyWereGivenAndOutliveTheirDevice) {
   std::vector<f16> room(16);
   EXPECT_EQ(tensor.download(room).message(), "room for 16 elements of a tensor of shape [3, 5]; it has 15");
   EXPECT_TRUE(same(tensor.flat(), vector(static_cast<f16*>(tensor.view().data), 15)));
+}
+
+// A tensor of one type is none of another, though each is a tensor of some type.
+TEST(Tensor, IsOfTheTypeThatItWasMadeOf) {
+  static_assert(std::is_move_constructible_v<Tensor<float>> && std::is_move_assignable_v<Tensor<float>>);
+  static_assert(!std::is_constructible_v<Tensor<f16>, Tensor<float>> &&
+                !std::is_constructible_v<Tensor<f16>, AnyTensor>);
+  static_assert(!std::is_assignable_v<Tensor<f16>&, Tensor<float>> && !std::is_assignable_v<Tensor<f16>&, AnyTensor>);
+  Device device = opened("cpu");
+  auto wide = device.tensor<float>(10).value();
+  auto narrow = device.tensor<f16>(10).value();
+  static_cast<AnyTensor&>(narrow) = std::move(wide);  // what no type can keep anybody from
+  std::vector<f16> values(10);
+  EXPECT_EQ(narrow.upload(values).message(), "elements of type f16 for a tensor of type f32");
+  EXPECT_EQ(narrow.download(values).message(), "elements of type f16 for a tensor of type f32");
 }
 
 TEST_P(Tensors, AreOperands) {
