@@ -11,6 +11,7 @@
 #include "cli/result_files.h"
 #include "cli/table.h"
 #include "evidence/accuracy.h"
+#include "evidence/printable.h"
 
 namespace tokitai::cli {
 namespace {
@@ -89,7 +90,8 @@ void print(const Arguments& a, const std::vector<OperatorAccuracy>& all) {
   Table table(kHeader);
   for (const OperatorAccuracy& one : all)
     for (const OutputAccuracy& output : one.by_output) table.add(cells(one.name, output));
-  fmt::print("{}: true error and derived bound, in units in the last place\n\n{}\n", a.device.device, table.text());
+  fmt::print("{}: true error and derived bound, in units in the last place\n\n{}\n",
+             evidence::one_line(a.device.device), table.text());
   fmt::print("cancelled: less than 1/16 is left of the largest term added; rest: all other outputs\n");
   for (const OperatorAccuracy& one : all)
     if (!one.first_exceeded.empty()) fmt::print("\nfirst bound exceeded of {}:\n  {}\n", one.name, one.first_exceeded);

@@ -16,6 +16,7 @@
 #include "cli/problem_choice.h"
 #include "cli/progress_line.h"
 #include "cli/table.h"
+#include "evidence/printable.h"
 #include "machines/gpu/driver.h"
 
 namespace tokitai::cli {
@@ -161,7 +162,8 @@ void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& p
     if (notes) cells.push_back(note_of(peers, *row.problem));
     table.add(cells);
   }
-  fmt::print("{} ({}); the copy is read plus written{}\n\n{}\n", device.name(), device.description(),
+  fmt::print("{} ({}); the copy is read plus written{}\n\n{}\n", evidence::one_line(device.name()),
+             evidence::one_line(device.description()),
              on_gpu ? "" : "; with the same threads, the mean of before and after each operator", table.text());
   for (const bench::Peer& peer : peers)
     fmt::print("peer: {}; ratio above 1: Tokitai is that many times as fast\n", peer.name);
@@ -218,6 +220,7 @@ Result<std::vector<Row>> timed(const Arguments& a, const std::vector<Problem>& p
 }
 
 Status run(const Arguments& a) {
+  if (Status s = check_range("--seconds", a.budget, kMostSeconds); !s.ok()) return s;
   if (a.workers) return bench_workers(a.device, a.budget, a.json);
   if (a.device.device.starts_with("lockstep"))
     return Status::invalid("lockstep checks what a GPU would do, on the CPU; its times say nothing");

@@ -38,6 +38,11 @@ Result<const Contract*> operator_named(std::string_view name) {
   return Status::invalid(fmt::format("no operator '{}'; the operators are {}", name, fmt::join(names, ", ")));
 }
 
+Status check_range(std::string_view flag, double value, double most) {
+  if (value > 0 && value <= most) return {};
+  return Status::invalid(fmt::format("{} {}; it must be above 0 and at most {}", flag, value, most));
+}
+
 std::string dumped(const Json& document) {
   // File names need not be UTF-8; what is not is replaced.
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -43,6 +43,10 @@ void report(const Status& status, int& exit_code) noexcept;
 // The operator of that name, or a status that lists the names there are.
 Result<const Contract*> operator_named(std::string_view name);
 
+// Refuses a flag's number that is not in (0, most]; NaN is not.
+Status check_range(std::string_view flag, double value, double most);
+constexpr double kMostSeconds = 86400;
+
 // As people read it, with a newline at the end.
 std::string dumped(const Json& document);
 void print_json(const Json& document);

@@ -11,6 +11,7 @@
 #include "cli/result_files.h"
 #include "cli/table.h"
 #include "evidence/gradients.h"
+#include "evidence/printable.h"
 
 namespace tokitai::cli {
 namespace {
@@ -53,7 +54,8 @@ std::vector<std::string> cells(const GradientResult& r) {
 void print(const Arguments& a, const std::vector<GradientResult>& all) {
   Table table(kHeader);
   for (const GradientResult& one : all) table.add(cells(one));
-  fmt::print("{}: <w, J v> against <J^T w, v>, of the sum of |gradient * v|\n\n{}", a.device.device, table.text());
+  fmt::print("{}: <w, J v> against <J^T w, v>, of the sum of |gradient * v|\n\n{}", evidence::one_line(a.device.device),
+             table.text());
   for (const GradientResult& one : all)
     if (!one.first_failure.empty()) fmt::print("\nfirst failure of {}:\n  {}\n", one.name, one.first_failure);
 }
@@ -66,7 +68,8 @@ std::string markdown(const std::vector<GradientResult>& all) {
 }
 
 Status run(const Arguments& a, int& exit_code) {
-  if (a.directions < 1) return Status::invalid(fmt::format("--directions = {}; it must be at least 1", a.directions));
+  constexpr double kMostDirections = 1'000'000;
+  if (Status s = check_range("--directions", a.directions, kMostDirections); !s.ok()) return s;
   if (Status s = a.files.writable(); !s.ok()) return s;
   const auto problems = a.problems.chosen({testing::Use::gradients});
   if (!problems.ok()) return problems.status();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "evidence/printable.h"
 
 namespace tokitai::cli {
 namespace {
@@ -23,7 +24,9 @@ void show(const evidence::PublicKey& key, bool json) {
 Status make(const Arguments& a) {
   const auto key = evidence::make_key_files(a.file);
   if (!key.ok()) return key.status();
-  if (!a.json) fmt::print("wrote {} (private: keep it to yourself) and {}.pub\n", a.file, a.file);
+  if (!a.json)
+    fmt::print("{}\n",
+               evidence::one_line(fmt::format("wrote {} (private: keep it to yourself) and {}.pub", a.file, a.file)));
   show(key.value(), a.json);
   return {};
 }

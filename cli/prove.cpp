@@ -115,8 +115,7 @@ Status choose(const std::vector<std::string>& patterns, proofs::Subjects& subjec
 }
 
 Status run(const Arguments& a, int& exit_code) {
-  if (!(a.timeout > 0) || a.timeout > 86400)
-    return Status::invalid(fmt::format("--timeout {}; it must be above 0 and at most 86400 seconds", a.timeout));
+  if (Status s = check_range("--timeout", a.timeout, kMostSeconds); !s.ok()) return s;
   FileUses files;
   if (Status s = files.writes_text("--json", a.json); !s.ok()) return s;
   proofs::Subjects none;  // patterns that there are no claims about are refused before anything is looked for

@@ -12,6 +12,7 @@
 #include "cli/output_files.h"
 #include "cli/request.h"
 #include "cli/tensors.h"
+#include "evidence/printable.h"
 #include "tokitai/true_error.h"
 
 namespace tokitai::cli {
@@ -42,7 +43,7 @@ void print_text(const Request& request, const Tensors& tensors, const Outcome& o
                outcome.skipped_position, outcome.skipped_tensor);
   for (const auto& [operand, tensor, view, shape] : tensors.outputs())
     fmt::print("wrote {} {} [{}] to {}\n", request.label(operand, tensor), name_of(view.type), fmt::join(shape, ", "),
-               request.outputs[operand][tensor].path);
+               evidence::one_line(request.outputs[operand][tensor].path));
 }
 
 Json result_json(const Request& request, const Tensors& tensors, const Outcome& outcome, const Device& device,

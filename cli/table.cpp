@@ -21,12 +21,19 @@ std::size_t width_of(std::string_view cell) {
       std::count_if(cell.begin(), cell.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+// No cell begins a line.
+std::vector<std::string> in_line(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = evidence::one_line(cell);
+  return cells;
+}
+
 }  // namespace
+
+Table::Table(std::vector<std::string> header) : header_(in_line(std::move(header))) {}
 
 void Table::add(std::vector<std::string> row) {
   row.resize(header_.size());
-  for (std::string& cell : row) cell = evidence::one_line(cell);
-  rows_.push_back(std::move(row));
+  rows_.push_back(in_line(std::move(row)));
 }
 
 std::string Table::text(std::size_t indent) const {

@@ -8,7 +8,7 @@ namespace tokitai::cli {
 
 class Table {
  public:
-  explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
+  explicit Table(std::vector<std::string> header);
   void add(std::vector<std::string> row);  // a shorter row is filled up with empty cells
   // The header, a rule, the rows; two blanks between columns, none at the end of a line.
   std::string text(std::size_t indent = 0) const;

@@ -10,6 +10,7 @@
 #include "cli/progress_line.h"
 #include "cli/table.h"
 #include "cli/verify_report.h"
+#include "evidence/printable.h"
 #include "evidence/verify.h"
 #include "machines/gpu/driver.h"
 
@@ -122,15 +123,17 @@ void print(const std::vector<Verified>& all) {
   for (const Verified& one : all) {
     for (const OperatorResult& r : one.result.operators) add(one.device, r);
     add(one.device, one.result.summary);
-    fmt::print("{} against the {} machine, bit for bit\n", one.device, one.against);
+    fmt::print("{}\n",
+               evidence::one_line(fmt::format("{} against the {} machine, bit for bit", one.device, one.against)));
   }
   fmt::print("\n{}\n", table.text());
   for (const Verified& one : all) {
-    fmt::print("{}each problem was run {} ways:\n", several ? one.device + ": " : "", one.result.variants.size());
+    fmt::print("{}each problem was run {} ways:\n", several ? evidence::one_line(one.device) + ": " : "",
+               one.result.variants.size());
     for (const std::string& variant : one.result.variants) fmt::print("  {}\n", variant);
     for (const OperatorResult& r : one.result.operators)
       if (!r.first_failure.empty())
-        fmt::print("\nfirst failure of {} on {}:\n  {}\n", r.name, one.device, r.first_failure);
+        fmt::print("\nfirst failure of {} on {}:\n  {}\n", r.name, evidence::one_line(one.device), r.first_failure);
   }
 }
 
@@ -190,7 +193,7 @@ Status run(Arguments a, int& exit_code) {
   if (a.json != "-") print(verified);
   if (!a.json.empty())
     if (Status s = write_text(a.json, dumped(all ? Json{{"devices", documents}} : documents[0])); !s.ok()) return s;
-  if (a.report.wanted() && a.json != "-") fmt::print("\nwrote {}\n", writer->files_text());
+  if (a.report.wanted() && a.json != "-") fmt::print("\nwrote {}\n", evidence::one_line(writer->files_text()));
   for (const Verified& one : verified) {
     if (one.result.summary.compared == 0) return {Code::check_failed, "nothing was compared"};
     if (!one.good()) exit_code = 1;

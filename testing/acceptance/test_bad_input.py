@@ -342,5 +342,14 @@ class FailingWrites(RefusalTest):
                                                                      (8192, 8192)))
 
 
+class Numbers(RefusalTest):
+    def test_a_number_out_of_its_range_is_refused(self):
+        for command, flag, most in (("bench", "--seconds", 86400), ("prove", "--timeout", 86400),
+                                    ("gradients", "--directions", 1000000)):
+            for value in ("0", "-1", "2000000000") + (() if command == "gradients" else ("nan", "inf", "1e300")):
+                with self.subTest(command, value=value):
+                    self.check_refusal([command, flag, value], [flag, f"at most {most}$"])
+
+
 if __name__ == "__main__":
     unittest.main()

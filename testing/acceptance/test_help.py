@@ -1,6 +1,7 @@
 # Every command's --help ends in examples, and every example does what it says: each is run as it is written, in a folder
 # that holds the files it names. Where a compiler or a device is missing, code 3 is right too.
 import os
+import pathlib
 import re
 import shlex
 import subprocess
@@ -76,6 +77,16 @@ class Examples(CommandTest):
                     self.assertIn(result.returncode, (0, 3), f"{result.stdout}{result.stderr}")
                     if result.returncode == 3:
                         self.assertRegex(result.stderr, "compiler|device|solver|peer|OpenBLAS")
+
+    def test_the_exit_codes_are_those_of_the_document(self):
+        document = pathlib.Path(__file__).resolve().parents[2] / "docs" / "command.md"
+        documented = re.findall(r"^\| (\d) \| (.*) \|$", document.read_text(), re.MULTILINE)
+        self.assertEqual(re.findall(r"^  (\d)  (.*)$", self.help(), re.MULTILINE), documented)
+        self.assertEqual(len(documented), 5)
+
+    def test_no_flag_shows_what_it_sets(self):
+        for name in commands_in(self.help()):
+            self.assertNotRegex(self.help(name), r"--[\w-]+\{")
 
     def test_every_command_says_what_its_words_mean(self):
         for name in commands_in(self.help()):

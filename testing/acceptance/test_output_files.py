@@ -1,5 +1,6 @@
 # Two outputs of one command never go to one file, nor one where another operand, a key or the evidence is read from:
 # such a command is refused before anything is written, however the two paths are spelt.
+import os
 import unittest
 
 import numpy as np
@@ -63,6 +64,19 @@ class Collisions(RefusalTest):
         (self.folder / "a.npy").rename(self.folder / "a.json")
         self.check_refusal(["run", "gemm.forward", "--in", "a=a.json", "b=b.npy", "--out", "c=c.npy", "--report",
                             "a.json"], ["--report", "a is read from"])
+
+    def test_a_name_with_a_newline_begins_no_line(self):
+        forged = "a\nwrote"
+        (self.folder / forged).mkdir(mode=0o700)
+        for words in (["run", "softmax.forward", "--in", "x=x.npy", "--out", f"y={forged}/y.npy"],
+                      ["key", "new", f"{forged}/mine.key"],
+                      ["verify", *PROBLEM, "--no-figures", "--report", f"{forged}/report"],
+                      ["cache", "ls"]):
+            done = self.command(*words, cwd=self.folder,
+                                env={**os.environ, "TOKITAI_CACHE": str(self.folder / forged)})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("a\\u000awrote", done.stdout)
+            self.assertNotIn(forged, done.stdout)
 
     def test_an_output_may_replace_the_input_it_is_computed_over(self):
         np.save(self.folder / "labels.npy", np.array([0, 2, 1], "<i8"))
