@@ -11,7 +11,6 @@
 #include "evidence/bundle.h"
 #include "evidence/envelope.h"
 #include "evidence/objections.h"
-#include "evidence/replay.h"
 
 namespace tokitai::evidence {
 namespace {
@@ -87,9 +86,6 @@ class Auditor {
   void numbers() {
     const Predicate& p = audit_.statement->predicate;
     for (Objection& one : objections(p)) note(std::move(one.what), Verdict::fails, std::move(one.text));
-    for (const ProblemResult& one : p.problems)
-      if (const auto problem = single_problem(one.line); !problem.ok())
-        note("problem " + one.line, Verdict::fails, problem.status().message());
     for (const std::string& sentence : non_claims_of(p.device))
       if (std::find(p.non_claims.begin(), p.non_claims.end(), sentence) == p.non_claims.end())
         note("non_claims", Verdict::fails, fmt::format("lack: {}", sentence));

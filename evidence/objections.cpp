@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
+#include "contract/roles.h"
+#include "evidence/replay.h"
 #include "machines/device/compile_ahead.h"
 #include "machines/gpu/driver.h"
 
@@ -24,6 +27,21 @@ struct Sums {
            findings == said.checks.findings;
   }
 };
+
+// All that a device may be called; whether it is here does not matter.
+bool names_device(std::string_view name) {
+  if (gpu::names_gpu(name)) return gpu::parse_name(name).ok();
+  return name == "cpu" || name == "reference" || name == "lockstep" || name.starts_with("lockstep:") ||
+         name.starts_with("worker:") || name.starts_with("unix:");
+}
+
+Sum outputs_of(const Call& call) {
+  Sum all = 0;
+  for (const Operands& set : call.contract->list ? call.list : std::vector{call.operands})
+    for (std::size_t i = 0; i < call.contract->operands.size(); ++i)
+      if (set[i].present() && writes(call.contract->operands[i])) all += set[i].elements();
+  return all;
+}
 
 class Objector {
  public:
@@ -59,7 +77,11 @@ class Objector {
     // The reference says what is right, but for GPUs, whose problems would take it hours.
     if (p_.against != (gpu::names_gpu(p_.device) ? "cpu" : "reference"))
       object("device", fmt::format("{} was compared with {}", p_.device, p_.against));
+    if (!names_device(p_.device)) object("device", fmt::format("there is no device '{}'", p_.device));
     if (p_.variants.empty()) object("variants", "no way of running is named");
+    std::set<std::string> known;
+    for (const std::string& variant : p_.variants)
+      if (!known.insert(variant).second) object("variants", fmt::format("'{}' stands twice", variant));
   }
 
   void problem(const ProblemResult& one, Sums& sums) {
@@ -69,11 +91,28 @@ class Objector {
     sums.accesses += one.checks.accesses, sums.findings += one.checks.findings;
     const std::string what = "problem " + one.line;
     if (one.runs > std::ssize(p_.variants)) object(what, "was run more often than there are ways");
+    line(what, one);
     if (one.failed != 0) return;  // its operator's result says so
+    if (one.runs == 0) object(what, "was not run");
     if (!one.failure.empty()) object(what, fmt::format("failed: {}", one.failure));
     if (one.compared == 0) object(what, "nothing was compared");
     if (one.inputs.empty()) object(what, "no digest of its inputs is recorded");
     if (one.outputs.empty()) object(what, "no digest of its outputs is recorded");
+  }
+
+  // What it says beside what its line asks for. Looking at a line takes memory by the tensor.
+  void line(const std::string& what, const ProblemResult& one) {
+    if (tensors_ > kMostTensors) return;
+    const auto problem = single_problem(one.line);
+    if (!problem.ok()) return object(what, problem.status().message());
+    tensors_ += problem->list.size();
+    if (tensors_ > kMostTensors)
+      return object("problems", fmt::format("have more than {} tensors in all", kMostTensors));
+    if (!lines_.insert(problem->text()).second) object(what, "stands twice");
+    const auto call = testing::call_without_memory(problem.value());
+    if (!call.ok()) return object(what, call.status().message());
+    if (const Sum outputs = outputs_of(call.value()); one.compared > outputs * one.runs)
+      object(what, fmt::format("{} outputs were compared, of {} runs of {} outputs", one.compared, one.runs, outputs));
   }
 
   void result(const OperatorResult& said) {
@@ -104,8 +143,11 @@ class Objector {
       object("speed of " + s.name, "was not measured");
   }
 
+  static constexpr std::size_t kMostTensors = 1 << 20;
   const Predicate& p_;
   std::vector<Objection> all_;
+  std::set<std::string> lines_;
+  std::size_t tensors_ = 0;
 };
 
 }  // namespace

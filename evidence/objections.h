@@ -14,7 +14,8 @@ struct Objection {
 };
 
 // Nothing: every problem was run, something was compared, nothing differs, no check found anything, no measured output
-// is beyond its bound, every claim is proved, and the counts are each other's sums.
+// is beyond its bound, every claim is proved, the counts are each other's sums and no larger than the problems' lines
+// allow, and nothing stands twice.
 std::vector<Objection> objections(const Predicate& predicate);
 
 // The first of them as a failed check.

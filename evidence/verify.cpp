@@ -196,8 +196,13 @@ VerifyResult verify(const std::vector<Problem>& problems, std::vector<Variant> v
 
 Result<std::vector<Variant>> cpu_variants(const std::vector<std::string>& isas, const std::vector<int>& threads) {
   std::vector<Variant> variants;
-  for (const std::string& isa : isas) {
-    for (int count : threads) {
+  const auto first = [](const auto& all, auto at) { return std::find(all.begin(), at, *at) == at; };
+  for (auto at = isas.begin(); at != isas.end(); ++at) {
+    if (!first(isas, at)) continue;
+    const std::string& isa = *at;
+    for (auto of = threads.begin(); of != threads.end(); ++of) {
+      if (!first(threads, of)) continue;
+      const int count = *of;
       auto device = open("cpu", {.threads = count, .isa = isa});
       if (!device.ok()) return device.status();
       variants.push_back(

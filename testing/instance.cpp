@@ -28,7 +28,7 @@ std::int64_t index_limit(const Problem& problem) {
   return problem.size("vocab") != 0 ? problem.size("vocab") : problem.size("cols");
 }
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;  // of one operand; more than a process can address
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 46;  // of all operands; more than a process can address
 
 // The options of a problem, and the views of each operand set, still without memory.
 Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets) {
@@ -41,6 +41,7 @@ Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets)
         !s.ok())
       return s;
   sets.resize(contract.list ? problem.list.size() : 1);
+  std::int64_t all = 0;
   for (std::size_t t = 0; t < sets.size(); ++t)
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {
       const OperandSpec& spec = contract.operands[i];
@@ -56,9 +57,11 @@ Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets)
       view.row_stride = 1;
       if ((view.rank == 2 && __builtin_add_overflow(cols, problem.pad, &view.row_stride)) ||
           __builtin_mul_overflow(rows, view.row_stride, &bytes) ||
-          __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(view.type)), &bytes) || bytes > kMostBytes)
-        return Status::invalid(fmt::format("{}: {} of {} x {} elements takes more than {} bytes", contract.name,
+          __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(view.type)), &bytes) ||
+          bytes > kMostBytes - all)
+        return Status::invalid(fmt::format("{}: with {} of {} x {} elements it takes more than {} bytes", contract.name,
                                            spec.name, rows, cols, kMostBytes));
+      all += std::max<std::int64_t>(bytes, 0);
     }
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 
@@ -49,15 +50,15 @@ bool integer(std::string_view text, std::int64_t& out) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// "4096", or "4096*300" for three hundred tensors of that length.
+// "4096", or "4096*300" for three hundred tensors of that length. A list that grows too long is cut behind the first
+// tensor too many: lines come from files that anyone may have written.
 bool lengths(std::string_view text, std::vector<std::int64_t>& list) {
-  constexpr std::int64_t kMostTensors = 1 << 20;
   const std::size_t times = text.find('*');
   std::int64_t length = 0, count = 1;
   if (!integer(text.substr(0, times), length)) return false;
   if (times != std::string_view::npos && !integer(text.substr(times + 1), count)) return false;
-  if (count < 1 || count > kMostTensors) return false;
-  list.insert(list.end(), static_cast<std::size_t>(count), length);
+  if (count < 1) return false;
+  list.insert(list.end(), std::min(static_cast<std::size_t>(count), kMostTensors + 1 - list.size()), length);
   return true;
 }
 
@@ -169,9 +170,13 @@ Result<std::vector<Problem>> parse_problems(std::string_view line) {
       values.assign(std::begin(kFamilyNames), std::end(kFamilyNames));
     std::vector<Problem> combined;
     for (const Problem& problem : problems)
-      for (const std::string& value : values)
+      for (const std::string& value : values) {
         if (!set(combined.emplace_back(problem), key, value))
           return Status::invalid(fmt::format("{}: '{}={}' is no size, option or setting of it", words[0], key, value));
+        if (combined.back().list.size() > kMostTensors)
+          return Status::invalid(
+              fmt::format("{}: '{}={:.40}' is a list of more than {} tensors", words[0], key, value, kMostTensors));
+      }
     problems = std::move(combined);
   }
   return problems;

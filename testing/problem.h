@@ -15,6 +15,9 @@
 
 namespace tokitai::testing {
 
+// Of one problem's list; the largest models have some thousands.
+inline constexpr std::size_t kMostTensors = 1 << 16;
+
 struct Problem {
   const Contract* contract = nullptr;
   std::vector<std::pair<std::string, std::int64_t>> sizes;  // shape symbols

@@ -86,6 +86,31 @@ TEST(Forged, BadNumbersAreRefusedThoughTheyAgree) {
                  "nothing in the predicate speaks of it");
 }
 
+TEST(Forged, NumbersThatContradictEachOtherAreRefused) {
+  const auto line = [](const char* text) { return [=](Json& s) { s["predicate"]["problems"][0]["line"] = text; }; };
+  const auto count = [](const char* field, std::int64_t value) {
+    return [=](Json& s) {
+      Json& said = s["predicate"]["operators"][0][field];
+      Json& one = s["predicate"]["problems"][0][field];
+      said = said.get<std::int64_t>() - one.get<std::int64_t>() + value;
+      one = value;
+    };
+  };
+  // The first two problems are softmax.forward with rows=3 and cols=5 or 6.
+  expect_refused(forged(count("runs", 0)), "of 0 runs");
+  expect_refused(forged(count("outputs_compared", 16)), "16 outputs were compared, of 1 runs of 15 outputs");
+  expect_refused(forged(line("softmax.forward rows=3 cols=6 type=f16 data=normal")), "stands twice");
+  expect_refused(forged(line("softmax.forward rows=03 cols=6 type=f16 data=normal")), "stands twice");
+  expect_refused(forged(line("softmax.forward rows=-3 cols=5 type=f16 data=normal")), "rows");
+  expect_refused(forged(line("softmax.forward rows=3,4 cols=5 type=f16 data=normal")), "one problem");
+  expect_refused(forged([](Json& s) { s["predicate"]["device"]["name"] = "abacus"; }), "no device 'abacus'");
+  expect_refused(forged([](Json& s) {
+                   Json& variants = s["predicate"]["variants"];
+                   variants.push_back(variants[0]);
+                 }),
+                 "stands twice");
+}
+
 // 2^62 four times is 2^64: summed in 64 bits, nothing.
 TEST(Forged, CountsThatWrapToASumAreRefused) {
   for (const char* field : {"runs", "outputs_compared", "mismatches", "failed", "accesses_checked", "findings"}) {
