@@ -8,6 +8,7 @@
 #include "cli/output_files.h"
 #include "cli/progress_line.h"
 #include "cli/table.h"
+#include "evidence/bundle.h"
 #include "evidence/printable.h"
 #include "evidence/replay.h"
 
@@ -69,6 +70,8 @@ void print(const Arguments& a, const evidence::Audit& audit) {
 Status run(const Arguments& a) {
   FileUses files;
   files.reads("FILE", a.file);
+  const std::filesystem::path folder = std::filesystem::path(".") / std::filesystem::path(a.file).parent_path();
+  for (const char* report : evidence::kReportFiles) files.reads("a report of FILE", (folder / report).string());
   files.reads("--key", a.key);
   if (Status s = files.writes_text("--json", a.json); !s.ok()) return s;
   std::optional<evidence::PublicKey> key;
@@ -81,8 +84,7 @@ Status run(const Arguments& a) {
   if (!device.ok()) return device.status();
   const auto text = evidence::read_bounded(a.file);
   if (!text.ok()) return text.status();
-  evidence::Audit audit =
-      evidence::audit(text.value(), key, std::filesystem::path(".") / std::filesystem::path(a.file).parent_path());
+  evidence::Audit audit = evidence::audit(text.value(), key, folder);
   if (a.replay && audit.statement) {
     auto check = replayed(a, *audit.statement, device.value());
     if (!check.ok()) return Status(check.status().code(), fmt::format("{}: {}", a.file, check.status().message()));

@@ -101,6 +101,17 @@ class Replacement {
   bool renamed_ = false;
 };
 
+// The absolute path with every link followed, also the last one where it leads to a file that is yet to be made.
+fs::path followed(const fs::path& path, std::error_code& error) {
+  constexpr int kMostLinks = 40;  // as the kernel has it
+  fs::path full = fs::weakly_canonical(fs::absolute(path, error), error);
+  for (int links = 0; !error && fs::is_symlink(fs::symlink_status(full)); ++links) {
+    if (links == kMostLinks) error = std::make_error_code(std::errc::too_many_symbolic_link_levels);
+    if (!error) full = fs::weakly_canonical(full.parent_path() / fs::read_symlink(full, error), error);
+  }
+  return full;
+}
+
 }  // namespace
 
 Result<std::string> destination(const std::string& path) {
@@ -109,7 +120,7 @@ Result<std::string> destination(const std::string& path) {
   };
   if (path.empty()) return Status::invalid("the name of the file is missing");
   std::error_code error;
-  const fs::path full = fs::weakly_canonical(fs::absolute(path, error), error);
+  const fs::path full = followed(path, error);
   if (error) return refuse(error.message());
   const fs::path folder = full.parent_path();
   if (!fs::is_directory(folder, error)) return refuse(fmt::format("there is no folder {}", folder.string()));
@@ -124,7 +135,7 @@ Result<std::string> destination(const std::string& path) {
 
 void FileUses::reads(const std::string& what, const std::string& path) {
   std::error_code error;
-  const fs::path full = fs::weakly_canonical(fs::absolute(path, error), error);
+  const fs::path full = followed(path, error);
   if (!error) read_.emplace(full.string(), what);
 }
 

@@ -5,8 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "cli/commands.h"
+#include "testing/instance.h"
 
 namespace tokitai::cli {
 namespace {
@@ -23,6 +26,8 @@ Result<std::vector<Problem>> given(const std::vector<std::string>& lines) {
     const auto parsed = testing::parse_problems(line);
     if (!parsed.ok()) return parsed.status();
     if (parsed->empty()) return Status::invalid(fmt::format("'{}' is no problem: a key has no value", line));
+    for (const Problem& problem : parsed.value())
+      if (const auto call = testing::call_without_memory(problem); !call.ok()) return call.status();
     append(all, parsed.value());
   }
   return all;
@@ -51,6 +56,8 @@ Result<std::vector<Problem>> ProblemChoice::chosen(std::initializer_list<testing
     if (const auto known = operator_named(name); !known.ok()) return known.status();
   auto all = lines.empty() ? built_in(uses) : given(lines);
   if (!all.ok()) return all.status();
+  std::set<std::string> known;  // the same problem again is the same evidence again
+  std::erase_if(all.value(), [&](const Problem& problem) { return !known.insert(problem.text()).second; });
   if (!operators.empty())
     std::erase_if(all.value(), [&](const Problem& problem) {
       return std::find(operators.begin(), operators.end(), problem.contract->name) == operators.end();

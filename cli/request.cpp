@@ -66,6 +66,12 @@ class Matcher {
     return Pair{text.substr(0, at), text.substr(at + 1)};
   }
 
+  // Who reads or writes a file: a tensor of a list each its own.
+  std::string file_user(int operand, std::size_t tensor) const {
+    const std::string_view name = contract().operands[static_cast<std::size_t>(operand)].name;
+    return contract().list ? fmt::format("{}[list index {}]", name, tensor) : std::string(name);
+  }
+
   Status input(const std::string& text) {
     auto pair = split("--in", "NAME=FILE.npy", text);
     if (!pair.ok()) return pair.status();
@@ -73,8 +79,9 @@ class Matcher {
     if (operand < 0) return fail(fmt::format("--in {}: no such operand; it reads {}", pair->name, known(is_read)));
     if (!is_read(contract().operands[static_cast<std::size_t>(operand)]))
       return fail(fmt::format("--in {}: that is written, not read; it reads {}", pair->name, known(is_read)));
-    files_.reads(pair->name, pair->value);
-    request_.inputs[static_cast<std::size_t>(operand)].push_back(std::move(pair->value));
+    auto& inputs = request_.inputs[static_cast<std::size_t>(operand)];
+    files_.reads(file_user(operand, inputs.size()), pair->value);
+    inputs.push_back(std::move(pair->value));
     return {};
   }
 
@@ -108,7 +115,10 @@ class Matcher {
     if (operand < 0) return fail(fmt::format("--out {}: no such operand; it writes {}", name, known(is_written)));
     if (!is_written(contract().operands[static_cast<std::size_t>(operand)]))
       return fail(fmt::format("--out {}: that is read, not written; it writes {}", name, known(is_written)));
-    auto where = files_.writes(name, output.path, contract().operands[static_cast<std::size_t>(operand)].may_alias);
+    // A tensor of a list may replace its own file, not that of another.
+    const std::size_t tensor = request_.outputs[static_cast<std::size_t>(operand)].size();
+    const int over = contract().operand_index(contract().operands[static_cast<std::size_t>(operand)].may_alias);
+    auto where = files_.writes(file_user(operand, tensor), output.path, over < 0 ? "" : file_user(over, tensor));
     if (!where.ok()) return fail(where.status().message());
     output.destination = std::move(where).value();
     request_.outputs[static_cast<std::size_t>(operand)].push_back(std::move(output));

@@ -36,6 +36,7 @@ Result<ReportWriter> ReportChoice::prepare(std::string_view device, FileUses& fi
     if (!read.ok()) return read.status();
     signer.emplace(std::move(read).value());
     files.reads("--sign", key);
+    files.reads("the public key of --sign", key + ".pub");
   }
   if (proofs)
     if (const auto prover = proofs::load_prover(); !prover.ok()) return prover.status();

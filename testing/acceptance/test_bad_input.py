@@ -249,6 +249,15 @@ class Options(RefusalTest):
                 self.check_refused("softmax.forward", ["threads"], extra=["--threads", value])
 
 
+class ProblemLines(RefusalTest):
+    def test_a_line_that_the_contract_refuses(self):
+        for line, said in (("softmax.forward rows=-3 cols=10", "-3"), ("softmax.forward rows=3 cols=10 pad=-9", "x"),
+                           ("adamw.step n=5 t=0", "t")):
+            for report in ((), ("--no-figures", "--report", "out")):
+                self.check_refusal(["verify", "--problem", line, *report], [word(said)])
+                self.assertEqual(list((self.folder / "out").glob("*")), [])
+
+
 class Operands(RefusalTest):
     def test_unknown_operators(self):
         for name in ("softmax", "softmax.sideways", "SOFTMAX.FORWARD", "../softmax.forward"):

@@ -57,6 +57,51 @@ class Collisions(RefusalTest):
         for path in self.spellings("evidence.json"):
             self.check_refusal(["audit", "evidence.json", "--json", path], ["--json", "FILE is read from"])
 
+    def test_what_lies_beside_a_key_or_a_bundle_is_not_written_over(self):
+        self.assertEqual(self.command("key", "new", self.folder / "k").returncode, 0)
+        for path in self.spellings("k.pub"):
+            self.check_refusal(["verify", *PROBLEM, "--report", "sub", "--sign", "k", "--json", path],
+                               ["--json", "public key of --sign is read from"])
+        made = self.command("verify", *PROBLEM, "--no-figures", "--report", self.folder)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for name in ("report.md", "report.html"):
+            for path in self.spellings(name):
+                self.check_refusal(["audit", "evidence.json", "--json", path], ["--json", "report of FILE is read from"])
+
+    def test_a_tensor_of_a_list_replaces_no_file_of_another(self):
+        for name in ("a", "b", "c"):
+            np.save(self.folder / f"{name}.npy", np.ones(3, "<f2"))
+            np.save(self.folder / f"m{name}.npy", np.ones(3, "<f4"))
+            np.save(self.folder / f"v{name}.npy", np.ones(3, "<f4"))
+
+        def step(first, second):
+            return ["run", "adamw.step", "--set", "t=1",
+                    "--in", *(f"{name}.npy".replace("!", t) for t in "ab"
+                              for name in ("theta=!", "m=m!", "v=v!", "grad=!")),
+                    "--out", f"theta={first}.npy", f"theta={second}.npy",
+                    *(f"{name}.npy".replace("!", t) for t in "ab" for name in ("m=m!", "v=v!"))]
+
+        for second in ("c", "a"):
+            self.check_refusal(step("b", second), [r"theta\[list index 0\] would be written",
+                                                   r"theta\[list index 1\] is read from"])
+        done = self.command(*step("d", "e"), cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_link_to_a_file_that_is_yet_to_be_made_is_followed(self):
+        (self.folder / "ylink.npy").symlink_to("sub/y.npy")
+        (self.folder / "farther.npy").symlink_to("ylink.npy")
+        for name in ("ylink.npy", "farther.npy"):
+            done = self.command("run", "softmax.forward", "--in", "x=x.npy", "--out", f"y={name}", cwd=self.folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue((self.folder / name).is_symlink())
+            self.assertTrue((self.folder / "sub" / "y.npy").is_file())
+            (self.folder / "sub" / "y.npy").unlink()
+        (self.folder / "r.json").symlink_to("sub/y.npy")
+        self.check_refusal(["run", "softmax.forward", "--in", "x=x.npy", "--out", "y=sub/y.npy", "--report", "r.json"],
+                           ["y", "--report", "both"])
+        (self.folder / "round.npy").symlink_to("round.npy")
+        self.check_refusal(["run", "softmax.forward", "--in", "x=x.npy", "--out", "y=round.npy"], ["round.npy"])
+
     def test_an_operand_is_not_written_over_by_another(self):
         for path in self.spellings("a.npy"):
             self.check_refusal(["run", "gemm.forward", "--in", "a=a.npy", "b=b.npy", "--out", f"c={path}"],
