@@ -186,7 +186,7 @@ class CompileUsage(GpuCommandTest):
                   "rows=3 cols=16777217": "16777217", "rows=3 cols": "cols", "depth=3": "depth",
                   "rows=3 cols=5 type=f8": "f8", "rows=3 cols=5 type=i32": "i32",
                   "rows=3 cols=5 data=strange": "strange", "rows=3 cols=5 pad=-9": "stride",
-                  "rows=": "rows=", "=": "=", "=5": "=5", "rows=, cols=5": "rows=,"}
+                  "rows=": "rows=", "=": "=", "=5": "=5", "rows=, cols=5": "rows="}
         for shape, word in shapes.items():
             for how in ([], ["--explain"]):
                 with self.subTest(shape=shape, how=how):
