@@ -28,7 +28,6 @@ std::int64_t index_limit(const Problem& problem) {
   return problem.size("vocab") != 0 ? problem.size("vocab") : problem.size("cols");
 }
 
-
 // The options of a problem, and the views of each operand set, still without memory.
 Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets) {
   const Contract& contract = *problem.contract;
