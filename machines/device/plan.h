@@ -8,13 +8,14 @@
 
 #include "compiler/target.h"
 #include "contract/contract.h"
+#include "contract/record.h"
 #include "machines/device/arguments.h"
 #include "machines/device/plans.h"
 #include "runtime/kernel_table.h"
 
 namespace tokitai::device {
 
-enum class Pattern { each, row, segment, tile };
+using tokitai::Pattern;
 
 struct Machinery {
   compiler::Target target;

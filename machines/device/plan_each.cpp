@@ -31,14 +31,14 @@ std::string words_of(const Call& call, const EachPlan& p) {
 
 }  // namespace
 
-Result<Program> plan_each(const Call& call, const Machinery& machinery) {
+Result<Program> plan_each(const Call& call, const Record& record, const Machinery& machinery) {
   EachPlan p{};
   choose_operands(call, machinery, p);
   p.zeros = zero_scalars(call);
   p.wide = machinery.variant == 2 ? 8 : 4;
   p.turns = machinery.variant == 3 ? 3 : 1;
   p.threads = machinery.variant == 1 ? 128 : 256;
-  p.checked = call.option_set("skip_nonfinite");
+  p.checked = record.checks;
 
   Program program;
   program.pattern = Pattern::each;
