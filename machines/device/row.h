@@ -59,7 +59,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
       return static_cast<u64>(load_integer<K>(arguments.operand[O], of_row));
   }
   template <int O> TK_FN void fetch_ones(Place<Row, i64> of_row) {
-    if constexpr (O < 8) {
+    if constexpr (O < kOperands) {
       if constexpr ((P.ahead >> O) & 1u) next[one<O>()] = fetch_one<O>(of_row);
       fetch_ones<O + 1>(of_row);
     }
