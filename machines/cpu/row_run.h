@@ -45,13 +45,17 @@ template <class D, Type S> Answer check_rows(const Call& call, Pool& pool, std::
 struct ColumnSums {
   int operands[kMaxOperands] = {};
   int count = 0;
+  int most = 0;  // that the contract knows, absent ones among them: its workspace holds them all
   std::int64_t units = 0, stride = 0;
   float* partials = nullptr;  // [sum][unit][stride]
 
   explicit ColumnSums(const Call& call) {
     int i = 0;
     for (const OperandSpec& spec : call.contract->operands) {
-      if (spec.role == Role::out && spec.shape[0] == "cols") operands[count++] = i;
+      if (spec.role == Role::out && spec.shape[0] == "cols") {
+        ++most;
+        if (call.operand(i).present()) operands[count++] = i;
+      }
       ++i;
     }
   }
@@ -106,7 +110,7 @@ template <class D, Type S> Answer run_row(const Call& call, Pool& pool) {
   }
   // A thread's share of the contract's workspace, behind its machine: a machine lives as long as the call, so that
   // column parameters are converted once per thread. Every buffer exists before anything is written.
-  const std::int64_t shared = row_buffer_bytes(n) * sums.count * ((rows + 31) / 32);
+  const std::int64_t shared = row_buffer_bytes(n) * sums.most * ((rows + 31) / 32);
   const auto bytes = static_cast<std::size_t>(call.contract->workspace(call, 1) - shared);
   static_assert(sizeof(Machine) <= kRowMachineBytes);
   for (int worker = 0; worker < pool.threads(); ++worker) {
