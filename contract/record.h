@@ -1,7 +1,7 @@
 // What a definition asks for, written down by the machine `describe` (machines/describe/), which runs it over nothing.
 // Planners, scratch memory, cost and documentation go by this record and by no operator's or option's name.
 #pragma once
-#include <array>
+#include <bit>
 #include <cstdint>
 
 #include "tokitai/call.h"
@@ -12,6 +12,7 @@ enum class Pattern : std::uint8_t { each, row, segment, tile };
 
 using Set = std::uint32_t;  // bit i: operand, option or scalar i of the contract
 constexpr Set set_of(int index) { return Set{1} << index; }
+constexpr int count_of(Set set) { return std::popcount(set); }
 constexpr bool holds(Set set, int index) { return ((set >> index) & 1u) != 0; }
 
 // One way a definition can be asked: the operands, options and scalars of a call.
@@ -29,8 +30,7 @@ struct Record {
   Set totals = 0, once = 0;      // after every row: values per row that are added up; values of the whole call
   int terms = 0;                 // the most that one pass over a row reduces
   bool counted = false;          // asks how many rows count
-  int column_sums = 0;           // over rows, in the definition's order
-  std::array<std::int8_t, kMaxOperands> column_sum{};
+  Set column_sums = 0;           // outputs that are sums over rows
   int index = -1, padding = -1;  // segment: the operand that holds indices, the option that one may equal
   int table = -1, queries = -1;  // the operand with a row per index, the one with a row per query
   bool sums = false;             // rows that share an index are added up, not looked up

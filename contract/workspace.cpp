@@ -16,7 +16,7 @@ std::int64_t workspace_bytes(const Call& call, int threads) {
     case Pattern::row: {
       const std::int64_t rows = call.operand(0).rows(), cols = call.operand(0).cols();
       return threads * row_thread_bytes(record, rows, cols) +
-             row_buffer_bytes(cols) * record.column_sums * ((rows + 31) / 32);
+             row_buffer_bytes(cols) * count_of(record.column_sums) * ((rows + 31) / 32);
     }
     case Pattern::segment:  // where each run of rows begins, and the sorted queries
       return record.sums ? 8 * (call.operand(record.table).rows() + 2 + call.operand(record.queries).rows()) : 0;
@@ -36,8 +36,8 @@ std::string row_formula(const Contract& contract) {
   bool totals = false;
   for (const Call& way : ways_of(contract)) {
     const Record record = describe(way);
-    buffers = std::max(buffers, rows_kept(record) + record.column_sums);
-    sums = std::max(sums, record.column_sums);
+    buffers = std::max(buffers, rows_kept(record) + count_of(record.column_sums));
+    sums = std::max(sums, count_of(record.column_sums));
     totals = totals || record.totals != 0;
   }
   const auto& shape = contract.operands[0].shape;

@@ -1,6 +1,5 @@
 // The scratch memory of a call on the cpu machine, from what its definition asks for.
 #pragma once
-#include <bit>
 #include <string>
 
 #include "contract/contract.h"
@@ -16,9 +15,9 @@ constexpr std::int64_t row_buffer_bytes(std::int64_t cols) { return 4 * ((cols +
 // The row pattern's scratch. Per thread its bookkeeping, rows kept as f32, made rows and column parameters, for each
 // column sum a row in the making, and for values that are added up after the rows one per 32 of them.
 inline constexpr std::int64_t kRowMachineBytes = 1024;
-constexpr int rows_kept(const Record& record) { return std::popcount(record.loaded | record.made | record.columns); }
+constexpr int rows_kept(const Record& record) { return count_of(record.loaded | record.made | record.columns); }
 constexpr std::int64_t row_thread_bytes(const Record& record, std::int64_t rows, std::int64_t cols) {
-  return kRowMachineBytes + row_buffer_bytes(cols) * (rows_kept(record) + record.column_sums) +
+  return kRowMachineBytes + row_buffer_bytes(cols) * (rows_kept(record) + count_of(record.column_sums)) +
          (record.totals != 0 ? 4 * ((rows + 31) / 32) : 0);
 }
 

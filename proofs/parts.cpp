@@ -45,8 +45,8 @@ struct Cutter {
     for (int i = 0; i < device::kOperands; ++i) memory.kinds |= static_cast<std::uint64_t>(storage) << (4 * i);
     parts.emplace_back(RowMemory{memory, launch.shared_bytes});
 
-    if (!p.column_sums) parts.emplace_back(RowTeams{p.teams});
-    if (p.column_sums || p.finishes) parts.emplace_back(RowSums{});
+    if (p.sums == 0) parts.emplace_back(RowTeams{p.teams});
+    if (p.sums != 0 || p.finishes) parts.emplace_back(RowSums{device::count_set(p.sums)});
   }
   // As the definitions say m.product: a is the factor that has the output's rows, b the one that has its columns.
   void operator()(const device::TilePlan& p) {

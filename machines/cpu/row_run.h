@@ -47,8 +47,9 @@ struct ColumnSums {
   std::int64_t units = 0, stride = 0;
   float* partials = nullptr;  // [sum][unit][stride]
 
-  explicit ColumnSums(const Record& record) : count(record.column_sums) {
-    for (int s = 0; s < count; ++s) operands[s] = record.column_sum[static_cast<std::size_t>(s)];
+  explicit ColumnSums(const Record& record) {
+    for (int i = 0; i < kMaxOperands; ++i)
+      if (holds(record.column_sums, i)) operands[count++] = i;
   }
   float* partial(int sum, std::int64_t unit) const { return partials + (sum * units + unit) * stride; }
 };

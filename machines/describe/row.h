@@ -57,11 +57,7 @@ template <class D> struct RowMachine : Asked<D> {
   template <class O> Traced rounded(O, Traced v) const { return v; }
 
   template <class O, class Term, class... Rest> void column_sums(O, const Term& term, const Rest&... rest) const {
-    Set summed = 0;
-    if (write<O>(summed)) {
-      record.column_sum[static_cast<std::size_t>(record.column_sums++)] = static_cast<std::int8_t>(O::index);
-      element([&] { return term.step(traced(), Element{}); });
-    }
+    if (write<O>(record.column_sums)) element([&] { return term.step(traced(), Element{}); });
     if constexpr (sizeof...(Rest) > 0) column_sums(rest...);
   }
 

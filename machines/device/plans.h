@@ -13,6 +13,7 @@ struct RowPlan {
   std::uint64_t kinds;   // element types of the operands, four bits each
   std::uint32_t staged;  // bit i: operand i is a matrix that is read, staged through shared memory
   std::uint32_t ahead;   // bit i: operand i has one value per row, read while the row before is worked on
+  std::uint32_t sums;    // bit i: operand i is a sum over rows; rows are then worked on in chains of 32, one block each
   std::uint32_t zeros;   // bit i: scalar i is +0, known to the compiler
   int cols;              // where the compiler is to know them: powers of two, and long rows; else 0
   int wide;              // neighbouring elements a thread holds: 8 or 4
@@ -23,12 +24,11 @@ struct RowPlan {
   int stages;            // rows on their way or in use at once
   int access;            // bytes of one memory access
   Guard guard;
-  bool on_chip;      // a row stays on chip; otherwise it is read again for every pass
-  bool blind;        // vectors beyond the row are worked on as zeros, so that its last block takes no longer
-  bool held;         // a thread's elements are kept in its registers, not read from shared memory for every pass
-  bool column_sums;  // rows in chains of 32, one block each
-  bool checked;      // a check ran before: write nothing where it refused
-  bool finishes;     // the last block finishes the call
+  bool on_chip;   // a row stays on chip; otherwise it is read again for every pass
+  bool blind;     // vectors beyond the row are worked on as zeros, so that its last block takes no longer
+  bool held;      // a thread's elements are kept in its registers, not read from shared memory for every pass
+  bool checked;   // a check ran before: write nothing where it refused
+  bool finishes;  // the last block finishes the call
 };
 
 struct EachPlan {
