@@ -117,6 +117,11 @@ Result<Device> open(std::string_view name, const DeviceOptions& options) {
                   name));
 }
 
+Result<std::int64_t> Machine::workspace(const Call& call) const { return call.contract->workspace(call, threads()); }
+
+Status Machine::compile_ahead(const std::vector<Call>&, const CompileProgress&) { return {}; }
+Result<double> Machine::compile_seconds(const Call&) { return 0.0; }
+
 std::vector<std::string> cpu_isas() { return cpu::supported_isas(); }
 
 Status no_kernel(const Call& call, std::string_view machine) {
