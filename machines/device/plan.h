@@ -11,11 +11,11 @@
 #include "machines/device/arguments.h"
 #include "machines/device/plans.h"
 #include "machines/device/tensor_table.h"
-#include "runtime/kernel_table.h"
+#include "runtime/registry.h"
 
 namespace tokitai::device {
 
-enum class Pattern { each, row, segment, tile };
+using tokitai::Pattern;
 
 struct Machinery {
   compiler::Target target;
