@@ -6,15 +6,16 @@ function(tokitai_skeleton_test)
   set(TOKITAI_OPERATOR_SOURCES "")
   set(TOKITAI_KERNEL_OBJECTS "")
   tokitai_operators(skeleton)
-  tokitai_device(skeleton)
+  tokitai_device()
   set(family skeleton)
+  file(CONFIGURE OUTPUT ${TOKITAI_GENERATED}/analysis_families.inc CONTENT "TK_FAMILY(skeleton)\n")
   configure_file(machines/analysis/family.cpp.in ${TOKITAI_GENERATED}/analysis_skeleton.cpp @ONLY)
   add_executable(skeleton_test testing/skeleton_test.cpp contract/tests/promises_test.cpp
-    contract/tests/requirements_test.cpp
+    contract/tests/requirements_test.cpp operators/skeleton/edges_test.cpp operators/tests/golden_test.cpp
     evidence/accuracy.cpp evidence/call_accuracy.cpp evidence/ulp.cpp evidence/verify.cpp
     machines/analysis/interval.cpp machines/analysis/machine.cpp ${TOKITAI_GENERATED}/analysis_skeleton.cpp
     testing/data.cpp testing/instance.cpp testing/problem.cpp
-    $<TARGET_OBJECTS:tokitai_general> ${TOKITAI_FAMILY_SOURCES} ${TOKITAI_DEVICE_SOURCES} ${TOKITAI_OPERATOR_SOURCES}
+    $<TARGET_OBJECTS:tokitai_general> ${TOKITAI_DEVICE_SOURCES} ${TOKITAI_OPERATOR_SOURCES}
     ${TOKITAI_KERNEL_OBJECTS})
   target_link_libraries(skeleton_test PRIVATE tokitai_flags ${TOKITAI_LIBRARIES} GTest::gtest_main
     ${MPFI_LIBRARY} ${MPFR_LIBRARY} ${GMP_LIBRARY})

@@ -1,4 +1,4 @@
-// Looking operators up. The list of families is made by the build from the folders under operators/.
+// What follows from a contract: its claims, its cost, what a call does with its operands.
 #include "contract/contract.h"
 
 #include <fmt/format.h>
@@ -7,13 +7,6 @@
 #include "contract/roles.h"
 
 namespace tokitai {
-
-#define TK_FAMILY(family)                \
-  namespace family {                     \
-  std::span<const Contract> contracts(); \
-  }
-#include "families.inc"
-#undef TK_FAMILY
 
 std::string_view name_of(Guarantee guarantee) {
   switch (guarantee) {
@@ -50,29 +43,6 @@ int Contract::option_index(std::string_view option) const {
   for (std::size_t i = 0; i < options.size(); ++i)
     if (options[i].name == option) return static_cast<int>(i);
   return -1;
-}
-
-std::span<const Contract* const> contracts() {
-  static const std::vector<const Contract*> all = [] {
-    std::vector<const Contract*> list;
-#define TK_FAMILY(family) \
-  for (const Contract& contract : family::contracts()) list.push_back(&contract);
-#include "families.inc"
-#undef TK_FAMILY
-    return list;
-  }();
-  return all;
-}
-namespace {
-// Made before main, each family's table with it: a fork beside the first use of another thread would wait for ever for
-// what that thread had begun. Whoever uses them even before that makes them then.
-[[maybe_unused]] const std::size_t made_before_main = contracts().size();
-}  // namespace
-
-const Contract* find_contract(std::string_view name) {
-  for (const Contract* contract : contracts())
-    if (contract->name == name) return contract;
-  return nullptr;
 }
 
 std::vector<std::string> claims_of(const Contract& contract) {

@@ -103,8 +103,8 @@ struct Contract {
   int option_index(std::string_view option) const;
 };
 
-// All operators, in the order of the documentation.
-std::span<const Contract* const> contracts();
+// All operators' contracts, as runtime/registry.h has them.
+std::vector<const Contract*> contracts();
 const Contract* find_contract(std::string_view name);
 
 // What it claims, a sentence each, to stand beside its non-claims.

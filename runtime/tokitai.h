@@ -1,12 +1,7 @@
 // Tokitai: training operators that carry a contract. One include for all of them.
 #pragma once
-#include "tokitai/adamw.h"
-#include "tokitai/cross_entropy.h"
 #include "tokitai/device.h"
-#include "tokitai/embedding.h"
-#include "tokitai/gemm.h"
-#include "tokitai/layernorm.h"
-#include "tokitai/softmax.h"
+#include "tokitai/operators.h"
 #include "tokitai/status.h"
 #include "tokitai/tensor.h"
 #include "tokitai/view.h"

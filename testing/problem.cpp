@@ -1,4 +1,4 @@
-// Reading problem lines. The operators' files are part of the binary (problems.inc, made by the build).
+// Reading problem lines. The operators' files are part of the binary (runtime/registry.h).
 #include "testing/problem.h"
 
 #include <fmt/format.h>
@@ -7,16 +7,10 @@
 #include <charconv>
 #include <set>
 
+#include "runtime/registry.h"
+
 namespace tokitai::testing {
 namespace {
-
-struct ProblemFile {
-  std::string_view family;
-  std::string_view text;
-};
-constexpr ProblemFile kFiles[] = {
-#include "problems.inc"
-};
 
 // What lies between separators, empty or not.
 std::vector<std::string> split(std::string_view text, char at) {
@@ -187,13 +181,12 @@ Result<std::vector<Problem>> problems(Use use) {
   constexpr std::string_view kWords[] = {"verify ",    "verify_gpu ", "verify_lockstep ", "bench ",
                                          "bench_gpu ", "compile ",    "accuracy ",        "gradients "};
   const std::string_view wanted = kWords[static_cast<std::size_t>(use)];
-  for (const ProblemFile& file : kFiles)
-    for (const std::string& line : words_of(file.text, '\n')) {
+  for (const auto& folder : operator_folders())
+    for (const std::string& line : words_of(folder->problems, '\n')) {
       if (!line.starts_with(wanted)) continue;
       auto parsed = parse_problems(std::string_view(line).substr(wanted.size()));
       if (!parsed.ok())
-        return Status(Code::internal,
-                      fmt::format("operators/{}/problems.txt: {}", file.family, parsed.status().message()));
+        return Status(Code::internal, fmt::format("{}/problems.txt: {}", folder->origin, parsed.status().message()));
       all.insert(all.end(), parsed->begin(), parsed->end());
     }
   return all;

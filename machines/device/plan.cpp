@@ -9,6 +9,7 @@
 #include "machines/device/plan_parts.h"
 
 namespace tokitai::device {
+
 Kind kind_of(const View& view) {
   if (!view.present()) return Kind::absent;
   switch (view.type) {
@@ -54,21 +55,6 @@ int alignment_of(const View& view) {
   return static_cast<int>(bits & (~bits + 1));
 }
 
-std::string definition_of(const Contract& contract) {
-  const std::string_view family = contract.family();
-  std::string name;
-  bool upper = true;
-  for (char c : contract.name.substr(family.size() + 1)) {
-    if (c == '_')
-      upper = true;
-    else {
-      name += upper ? static_cast<char>(c - 'a' + 'A') : c;
-      upper = false;
-    }
-  }
-  return fmt::format("tokitai::{}::{}", family, name);
-}
-
 std::string kernel_name(const Contract& contract, std::string_view suffix) {
   std::string name(contract.name);
   std::replace(name.begin(), name.end(), '.', '_');
@@ -77,16 +63,17 @@ std::string kernel_name(const Contract& contract, std::string_view suffix) {
 
 std::string source_of(const Call& call, const Machinery& machinery, std::string_view header, std::string_view plan,
                       const Launch& launch, std::string_view body, int resident) {
+  const Operator& definition = *find_operator(*call.contract);
   std::string text = fmt::format(
       "{}#include \"machines/device/{}\"\n"
-      "#include \"operators/{}/definition.h\"\n"
+      "#include \"{}\"\n"
       "namespace tokitai::device {{\n"
       "using Definition = {};\n"
       "constexpr {};\n"
       "TK_KERNEL({}, {}) {}(TK_ARGUMENT Arguments arguments) {{ {}(arguments); }}\n"
       "}}  // namespace tokitai::device\n",
       launch.integer_atomics ? fmt::format("{}\n", compiler::kIntegerAtomicsMarker) : "", header,
-      call.contract->family(), definition_of(*call.contract), plan, launch.block, resident, launch.kernel, body);
+      definition.folder->header, definition.definition, plan, launch.block, resident, launch.kernel, body);
   if (machinery.target.vendor != compiler::Vendor::amd) return text;
   // clang: everything may be called from a kernel, as NVRTC's -default-device says it.
   return "#pragma clang force_cuda_host_device begin\n" + text + "#pragma clang force_cuda_host_device end\n";
@@ -135,7 +122,15 @@ std::string text_of(const TilePlan& p) {
       p.kinds, p.rows, p.cols, p.inner, p.thread_rows, p.thread_cols, p.access[0], p.access[1], p.access[2]);
 }
 
-std::vector<Text> all_headers();  // made by the build
+std::vector<Text> built_in_headers();  // made by the build
+
+namespace {
+std::vector<Text> all_headers() {
+  std::vector<Text> all = built_in_headers();
+  for (const auto& folder : operator_folders()) all.push_back({folder->header, folder->definition});
+  return all;
+}
+}  // namespace
 
 std::vector<Text> device_headers() {
   std::vector<Text> chosen = all_headers();
@@ -171,7 +166,10 @@ Result<Program> plan_with(const Record& record, const Call& call, const Machiner
 }  // namespace
 
 Result<Program> plan(const Call& call, const Machinery& machinery) {
-  Result<Program> program = plan_with(describe(call), call, machinery);
+  const Operator* found = find_operator(*call.contract);
+  if (found == nullptr)
+    return Status(Code::internal, fmt::format("{} has no definition for GPUs", call.contract->name));
+  Result<Program> program = plan_with(found->describe(call), call, machinery);
   // Kernels that come second wait for the first themselves.
   if (program.ok())
     for (std::size_t i = 1; i < program->launches.size(); ++i) program->launches[i].follows = machinery.target.clusters;

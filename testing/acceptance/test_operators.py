@@ -17,6 +17,18 @@ MIXED_ROWS = 2 * len(families.FAMILIES)
 THREADS = (None, 1, 2, 5)
 
 
+class EveryOperator(CommandTest):
+    """Each operator's own small problem (operators/*/oracle.py), in every type and family of data."""
+
+    def test_small_problems(self):
+        for operator, problem in oracle.PROBLEMS.items():
+            for storage in STORAGES:
+                for family in families.FAMILIES:
+                    with self.subTest(f"{operator} {storage.name} {family.__name__}"):
+                        operands, options = problem(oracle.Data(storage, family))
+                        self.check_operator(operator, storage, operands, options)
+
+
 class RowProblems(CommandTest):
     def each_problem(self, operator):
         """Name, storage type, shape, family, generator and threads of every row problem."""
