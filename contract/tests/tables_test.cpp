@@ -71,7 +71,13 @@ TEST(Contracts, NameEachOperandOptionAndSymbolOnce) {
     EXPECT_TRUE(c->whole_when.empty() || options.contains(c->whole_when)) << c->whole_when;
     for (const Limit& limit : c->limits) EXPECT_TRUE(symbols.contains(limit.symbol)) << limit.symbol;
     for (const OperandSpec& operand : c->operands) {
-      EXPECT_TRUE(operand.may_alias.empty() || names.contains(operand.may_alias)) << operand.may_alias;
+      const auto named =
+          std::count_if(names.begin(), names.end(), [&](const auto& name) { return operand.may_lie_over(name); });
+      EXPECT_EQ(named,
+                operand.may_alias.empty() ? 0 : 1 + std::count(operand.may_alias.begin(), operand.may_alias.end(), ' '))
+          << operand.may_alias;
+      EXPECT_TRUE(operand.with.empty() || names.contains(operand.with)) << operand.with;
+      EXPECT_TRUE(operand.saved_as.empty() || names.contains(operand.saved_as)) << operand.saved_as;
       EXPECT_TRUE(operand.read_when.empty() || options.contains(operand.read_when)) << operand.read_when;
     }
     EXPECT_EQ(takes_indices, c->refusal != nullptr);
