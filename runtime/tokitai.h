@@ -6,6 +6,7 @@
 #include "tokitai/embedding.h"
 #include "tokitai/gemm.h"
 #include "tokitai/layernorm.h"
+#include "tokitai/rmsnorm.h"
 #include "tokitai/softmax.h"
 #include "tokitai/status.h"
 #include "tokitai/tensor.h"

@@ -1,5 +1,6 @@
-// LayerNorm and its gradient, once, for every machine (the row pattern).
+// LayerNorm and its gradient, once, for every machine (the row pattern); with a residual, of the sum of both.
 //   forward:  mean = sum(x)/n   rstd = 1/sqrt(sum((x-mean)^2)/n + eps)   y = (x-mean)*rstd*gamma + beta
+//             with a residual x stands for RN(x + residual), as the sum is stored
 //   backward: with xhat = (x-mean)*rstd and h = dy*gamma:  dx = rstd*(h - sum(h)/n - xhat*sum(h*xhat)/n)
 // The variance is two-pass: one pass over sum(x^2) would cancel. mean and rstd stay f32 for the backward.
 #pragma once
@@ -18,12 +19,25 @@ struct Forward {
     static constexpr Storage<3> y{};
     static constexpr Single<4> mean{};
     static constexpr Single<5> rstd{};
+    static constexpr StorageOrSingle<6> residual{};
+    static constexpr StorageOrSingle<7> sum{};  // Names::sum below, as m.sum is the verb
     static constexpr Scalar<0> eps{};
   };
   template <class M> static TK_FN void row(M& m) {
     auto x = m.read(m.x);
+    if (m.has(m.residual)) {
+      auto residual = m.read(m.residual);
+      auto sum = m.make(Names::sum);
+      auto total = m.sum([&](auto i) { return sum.keep(i, m.rounded(Names::sum, x[i] + residual[i])); });
+      m.store(Names::sum, [&](auto i) { return sum[i]; });  // over x or the residual: both have been read
+      normalise(m, sum, total);
+    } else {
+      normalise(m, x, m.sum([&](auto i) { return x[i]; }));
+    }
+  }
+  template <class M, class Row, class N> static TK_FN void normalise(M& m, const Row& x, N total) {
     auto n = m.cols();
-    auto mean = m.sum([&](auto i) { return x[i]; }) / n;
+    auto mean = total / n;
     auto var = m.sum_fma([&](auto i) {
       auto d = x[i] - mean;
       return product(d, d);

@@ -12,11 +12,11 @@ std::span<const Contract> contracts() {
   static const Contract all[] = {
       {.name = "layernorm.forward",
        .summary = "Normalises each row to mean 0 and variance 1, then scales and shifts each column.",
-       .formula = "mean = rowsum(x)/n; d = x-mean; var = rowsum fma(d,d) / n; rstd = 1/sqrt(var+eps); "
-                  "y = RN(fma(d*rstd, gamma, beta))",
+       .formula = "s = x, with residual s = sum = RN(x+residual); mean = rowsum(s)/n; d = s-mean; "
+                  "var = rowsum fma(d,d) / n; rstd = 1/sqrt(var+eps); y = RN(fma(d*rstd, gamma, beta))",
        .ensures = {kFormulaPromise, kBoundPromise, kRowSumBound},
        .determinism = "the same bits on every device, for any thread count and any batch around a row",
-       .edges = {"A NaN or infinity in a row of x makes its y and rstd NaN; its mean is NaN, or the infinity.",
+       .edges = {"A NaN or infinity in a row of s makes its y and rstd NaN; its mean is NaN, or the infinity.",
                  "NaN results are canonical.", "Subnormals are kept.",
                  "A sum that overflows gives infinity, or NaN where it overflows on both sides.",
                  ("With eps = 0 a row whose variance comes out as 0 has rstd = infinity, and y = NaN where x is the "
@@ -27,7 +27,17 @@ std::span<const Contract> contracts() {
                     {"beta", in, storage, {"cols"}, "shift of each column"},
                     {"y", out, storage, {"rows", "cols"}, "the normalised rows"},
                     {"mean", out, f32, {"rows"}, "mean of each row"},
-                    {"rstd", out, f32, {"rows"}, "1/sqrt(variance + eps) of each row"}},
+                    {"rstd", out, f32, {"rows"}, "1/sqrt(variance + eps) of each row"},
+                    {"residual", in, storage_or_f32, {"rows", "cols"}, "added to x first", true},
+                    {.name = "sum",
+                     .role = out,
+                     .type = storage_or_f32,
+                     .shape = {"rows", "cols"},
+                     .text = "x + residual",
+                     .optional = true,
+                     .may_alias = "x residual",
+                     .with = "residual",
+                     .saved_as = "x"}},
        .options = {{"eps", OptionKind::f32, option_f32(1e-5f), "finite and >= 0", option::finite_nonnegative,
                     "added to the variance"}},
        .limits = {kColsLimit},
@@ -68,7 +78,8 @@ std::span<const Contract> contracts() {
 }  // namespace layernorm
 
 Call bind(const LayernormForward& a) {
-  return make_call("layernorm.forward", {unconst(a.x), unconst(a.gamma), unconst(a.beta), a.y, a.mean, a.rstd},
+  return make_call("layernorm.forward",
+                   {unconst(a.x), unconst(a.gamma), unconst(a.beta), a.y, a.mean, a.rstd, unconst(a.residual), a.sum},
                    {option_f32(a.eps)});
 }
 Status layernorm_forward(Device& device, const LayernormForward& arguments) {

@@ -10,9 +10,11 @@ struct LayernormForward {
   ConstView gamma;  // [cols]
   ConstView beta;   // [cols]
   float eps = 1e-5f;
-  View y;     // [rows, cols]
-  View mean;  // [rows] f32
-  View rstd;  // [rows] f32
+  View y;                // [rows, cols]
+  View mean;             // [rows] f32
+  View rstd;             // [rows] f32
+  ConstView residual{};  // [rows, cols], the storage type or f32; optional
+  View sum{};            // [rows, cols], of the residual's type and given with it; may be x or the residual
 };
 Status layernorm_forward(Device& device, const LayernormForward& arguments);
 Call bind(const LayernormForward& arguments);

@@ -10,6 +10,7 @@
 #include "operators/embedding/definition.h"
 #include "operators/gemm/definition.h"
 #include "operators/layernorm/definition.h"
+#include "operators/rmsnorm/definition.h"
 #include "operators/softmax/definition.h"
 #include "operators/specimen/definition.h"
 
@@ -127,6 +128,22 @@ constexpr TilePlan kPlan53{.kinds = 0x111, .rows = 256, .cols = 128, .inner = 16
 template void tile_kernel<gemm::GradB, kPlan53>(const Arguments&);
 constexpr RowPlan kPlan54{.kinds = 0x1351, .staged = 0x1, .ahead = 0x2, .sums = 0x0, .made = 0x8, .zeros = 0xfcd, .cols = 0, .wide = 8, .chunks = 1, .threads = 256, .teams = 8, .cluster = 1, .stages = 2, .access = 4, .guard = Guard::elements, .on_chip = true, .blind = false, .held = false, .checked = true, .finishes = false};
 template void row_kernel<cross_entropy::ForwardBackward, kPlan54>(const Arguments&);
+constexpr RowPlan kPlan55{.kinds = 0x3111, .staged = 0x1, .ahead = 0x0, .sums = 0x0, .made = 0x4, .zeros = 0xffe, .cols = 1024, .wide = 8, .chunks = 4, .threads = 256, .teams = 8, .cluster = 1, .stages = 2, .access = 16, .guard = Guard::none, .on_chip = true, .blind = false, .held = false, .checked = false, .finishes = false};
+template void row_kernel<rmsnorm::Forward, kPlan55>(const Arguments&);
+constexpr RowPlan kPlan56{.kinds = 0x333111, .staged = 0x11, .ahead = 0x0, .sums = 0x0, .made = 0x24, .zeros = 0xffe, .cols = 4096, .wide = 4, .chunks = 8, .threads = 128, .teams = 1, .cluster = 1, .stages = 2, .access = 16, .guard = Guard::none, .on_chip = true, .blind = false, .held = false, .checked = false, .finishes = false};
+template void row_kernel<rmsnorm::Forward, kPlan56>(const Arguments&);
+constexpr RowPlan kPlan57{.kinds = 0x333111, .staged = 0x11, .ahead = 0x0, .sums = 0x0, .made = 0x24, .zeros = 0xffe, .cols = 1024, .wide = 8, .chunks = 4, .threads = 256, .teams = 8, .cluster = 1, .stages = 1, .access = 16, .guard = Guard::none, .on_chip = true, .blind = false, .held = true, .checked = false, .finishes = false};
+template void row_kernel<rmsnorm::Forward, kPlan57>(const Arguments&);
+constexpr RowPlan kPlan58{.kinds = 0x223222, .staged = 0x11, .ahead = 0x0, .sums = 0x0, .made = 0x24, .zeros = 0xffe, .cols = 0, .wide = 8, .chunks = 8, .threads = 256, .teams = 1, .cluster = 1, .stages = 1, .access = 2, .guard = Guard::elements, .on_chip = false, .blind = false, .held = false, .checked = false, .finishes = false};
+template void row_kernel<rmsnorm::Forward, kPlan58>(const Arguments&);
+constexpr RowPlan kPlan59{.kinds = 0x313111, .staged = 0x3, .ahead = 0x8, .sums = 0x20, .made = 0x10, .zeros = 0xfff, .cols = 1024, .wide = 4, .chunks = 4, .threads = 64, .teams = 1, .cluster = 1, .stages = 2, .access = 8, .guard = Guard::none, .on_chip = true, .blind = false, .held = false, .checked = false, .finishes = false};
+template void row_kernel<rmsnorm::Backward, kPlan59>(const Arguments&);
+template void column_kernel<kPlan59>(const Arguments&);
+constexpr RowPlan kPlan60{.kinds = 0x3333131, .staged = 0x43, .ahead = 0x8, .sums = 0x20, .made = 0x10, .zeros = 0xfff, .cols = 0, .wide = 4, .chunks = 8, .threads = 64, .teams = 1, .cluster = 1, .stages = 2, .access = 4, .guard = Guard::elements, .on_chip = true, .blind = false, .held = false, .checked = false, .finishes = false};
+template void row_kernel<rmsnorm::Backward, kPlan60>(const Arguments&);
+template void column_kernel<kPlan60>(const Arguments&);
+constexpr RowPlan kPlan61{.kinds = 0x2223222, .staged = 0x43, .ahead = 0x8, .sums = 0x20, .made = 0x10, .zeros = 0xfff, .cols = 0, .wide = 8, .chunks = 8, .threads = 256, .teams = 1, .cluster = 1, .stages = 1, .access = 16, .guard = Guard::vectors, .on_chip = false, .blind = false, .held = false, .checked = false, .finishes = false};
+template void row_kernel<rmsnorm::Backward, kPlan61>(const Arguments&);
 constexpr RowPlan kPlan62{.kinds = 0x33133331, .staged = 0x5, .ahead = 0x0, .sums = 0x92, .made = 0x60, .zeros = 0xfff, .cols = 512, .wide = 4, .chunks = 2, .threads = 64, .teams = 1, .cluster = 1, .stages = 2, .access = 16, .guard = Guard::none, .on_chip = true, .blind = false, .held = false, .checked = false, .finishes = false};
 template void row_kernel<specimen::Rows, kPlan62>(const Arguments&);
 template void column_kernel<kPlan62>(const Arguments&);
