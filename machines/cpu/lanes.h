@@ -31,6 +31,9 @@ static_assert(kWidth == TK_WIDTH, "the build's flags do not give the registers t
 
 struct Mask {
   hn::Mask<FloatTag> m;
+  friend TK_FN Mask operator!(Mask a) { return {hn::Not(a.m)}; }
+  friend TK_FN Mask operator&(Mask a, Mask b) { return {hn::And(a.m, b.m)}; }
+  friend TK_FN Mask operator|(Mask a, Mask b) { return {hn::Or(a.m, b.m)}; }
 };
 
 struct LaneBits {
