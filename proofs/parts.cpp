@@ -44,7 +44,7 @@ struct Cutter {
       if ((p.staged >> i) & 1u) {
         const auto size = bytes_of(device::kind_at(p.kinds, i)) == 2 ? device::Kind::f16 : device::Kind::f32;
         memory.staged |= 1u << at;
-        memory.kinds |= static_cast<std::uint32_t>(size) << (4 * at++);
+        memory.kinds |= static_cast<std::uint64_t>(size) << (4 * at++);
       }
     if (!p.on_chip) memory.made = (1u << device::count_set(p.made)) - 1u;
     parts.emplace_back(RowMemory{memory, launch.shared_bytes});
@@ -69,7 +69,7 @@ struct Cutter {
       if (p.rows == p.cols) factor.is_b = false;
       factor.plan.access[0] = p.access[i];
       const device::Kind storage = bytes_of(device::kind_at(p.kinds, i)) == 2 ? device::Kind::f16 : device::Kind::f32;
-      factor.plan.kinds = static_cast<std::uint32_t>(storage);
+      factor.plan.kinds = static_cast<std::uint64_t>(storage);
       parts.emplace_back(factor);
     }
   }

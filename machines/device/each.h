@@ -13,6 +13,8 @@ namespace tokitai::device {
 template <class D, EachPlan P> struct EachMachine : D::Names {
   template <class O> static constexpr Kind kind = kind_at(P.kinds, O::index);
 
+  using Tensor = device::Tensor<P.operands>;
+
   const Arguments& arguments;
   Tensor tensor;
   Place<Element, i64> first{};   // of this thread's elements
@@ -83,7 +85,7 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
     tensor = global<const Tensor, InList>(arguments.tensors)[which];
     Multiples address{};
     TK_UNROLL
-    for (int i = 0; i < 8; ++i)
+    for (int i = 0; i < P.operands; ++i)
       if (kind_at(P.kinds, i) != Kind::absent) address |= multiples_of(tensor.data[i]);
     const Place<Begin<Element>, i64> begin = piece_begin(piece, i64{tensor.first}, P.turns, P.threads, P.wide);
     for (Counter turn = 0; turn < P.turns; ++turn) {

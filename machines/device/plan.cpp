@@ -49,14 +49,12 @@ Kind kind_of(const View& view) {
   return Kind::absent;
 }
 
-std::uint32_t kinds_of(const Operands& operands) {
-  std::uint32_t kinds = 0;
+std::uint64_t kinds_of(const Operands& operands) {
+  std::uint64_t kinds = 0;
   for (std::size_t i = 0; i < operands.size(); ++i)
-    kinds |= static_cast<std::uint32_t>(kind_of(operands[i])) << (4 * i);
+    kinds |= static_cast<std::uint64_t>(kind_of(operands[i])) << (4 * i);
   return kinds;
 }
-
-void* address_of(const View& view) { return view.present() ? view.data : nullptr; }
 
 std::uint32_t zero_scalars(const Call& call) {
   std::uint32_t zeros = 0;
@@ -67,6 +65,7 @@ std::uint32_t zero_scalars(const Call& call) {
 
 Arguments arguments_of(const Call& call) {
   Arguments a{};
+  static_assert(kOperands == kMaxOperands && kOptions == kMaxOptions && kScalars == kMaxScalars);
   for (std::size_t i = 0; i < call.operands.size(); ++i)
     a.operand[i] = {call.operands[i].data, call.operands[i].rank == 2 ? call.operands[i].row_stride : 1};
   for (std::size_t i = 0; i < call.scalars.size(); ++i) a.scalar[i] = call.scalars[i];
@@ -144,9 +143,10 @@ std::string text_of(const RowPlan& p) {
 }
 std::string text_of(const EachPlan& p) {
   return fmt::format(
-      "EachPlan plan{{.kinds = {:#x}, .mixed = {:#x}, .zeros = {:#x}, .wide = {}, .turns = {}, .threads = {}, .checked "
+      "EachPlan plan{{.kinds = {:#x}, .operands = {}, .mixed = {:#x}, .zeros = {:#x}, .wide = {}, .turns = {}, "
+      ".threads = {}, .checked "
       "= {}}}",
-      p.kinds, p.mixed, p.zeros, p.wide, p.turns, p.threads, p.checked);
+      p.kinds, p.operands, p.mixed, p.zeros, p.wide, p.turns, p.threads, p.checked);
 }
 std::string text_of(const SegmentPlan& p) {
   return fmt::format(

@@ -15,7 +15,7 @@ void choose_operands(const Call& call, const Machinery& machinery, EachPlan& p) 
   for (const Operands& tensor : call.list) {
     if (tensor[0].elements() == 0) continue;
     p.kinds |= kinds_of(tensor);  // an operand has one type in all of them
-    for (std::size_t i = 0; i < tensor.size(); ++i) (tensor[i].present() ? given : lacking) |= 1u << i;
+    for (std::size_t i = 0; i < call.contract->operands.size(); ++i) (tensor[i].present() ? given : lacking) |= 1u << i;
   }
   p.mixed = given & lacking;
   for (std::size_t i = 0; i < call.contract->operands.size() && machinery.variant == 3; ++i)
@@ -33,6 +33,7 @@ std::string words_of(const Call& call, const EachPlan& p) {
 
 Result<Program> plan_each(const Call& call, const Machinery& machinery) {
   EachPlan p{};
+  p.operands = static_cast<int>(call.contract->operands.size());
   choose_operands(call, machinery, p);
   p.zeros = zero_scalars(call);
   p.wide = machinery.variant == 2 ? 8 : 4;
@@ -43,16 +44,13 @@ Result<Program> plan_each(const Call& call, const Machinery& machinery) {
   Program program;
   program.pattern = Pattern::each;
   program.arguments = arguments_of(call);
+  program.tensors = TensorTable(call.contract->operands.size());
   program.checked = p.checked;
   std::int64_t pieces = 0;
   for (const Operands& operands : call.list) {
-    Tensor tensor{};
-    for (std::size_t i = 0; i < operands.size(); ++i) tensor.data[i] = address_of(operands[i]);
-    tensor.length = operands[0].elements();
-    tensor.first = pieces;
+    program.tensors.add(operands, pieces);
     const std::int64_t piece = std::int64_t{p.threads} * p.wide * p.turns;
-    pieces += (tensor.length + piece - 1) / piece;
-    program.tensors.push_back(tensor);
+    pieces += (operands[0].elements() + piece - 1) / piece;
   }
   // A tensor without elements has no piece: the search for a piece's tensor takes the last that begins there.
   program.arguments.extent[0] = static_cast<std::int64_t>(program.tensors.size());

@@ -9,7 +9,7 @@
 namespace tokitai::device {
 
 Kind kind_of(const View& view);
-std::uint32_t kinds_of(const Operands& operands);
+std::uint64_t kinds_of(const Operands& operands);
 // The scalars that are +0: constants for the compiler.
 std::uint32_t zero_scalars(const Call& call);
 Arguments arguments_of(const Call& call);

@@ -10,7 +10,7 @@ namespace tokitai::device {
 enum class Guard : int { none, vectors, elements };
 
 struct RowPlan {
-  std::uint32_t kinds;   // element types of the operands, four bits each
+  std::uint64_t kinds;   // element types of the operands, four bits each
   std::uint32_t staged;  // bit i: operand i is a matrix that is read, staged through shared memory
   std::uint32_t ahead;   // bit i: operand i has one value per row, read while the row before is worked on
   std::uint32_t sums;    // bit i: operand i is a sum over rows; rows are then worked on in chains of 32, one block each
@@ -33,7 +33,8 @@ struct RowPlan {
 };
 
 struct EachPlan {
-  std::uint32_t kinds;  // of the operands that any tensor has
+  std::uint64_t kinds;  // of the operands that any tensor has
+  int operands;         // of the operator: a tensor's part of the table
   std::uint32_t mixed;  // bit i: some tensors have operand i and others lack it, so each is asked
   std::uint32_t zeros;
   int wide;   // neighbouring elements of a thread
@@ -43,7 +44,7 @@ struct EachPlan {
 };
 
 struct SegmentPlan {
-  std::uint32_t kinds;
+  std::uint64_t kinds;
   int wide;    // neighbouring elements of a row a thread works on
   int access;  // bytes of one memory access
   bool whole;  // every vector is whole, and may be read and written in such accesses
@@ -57,7 +58,7 @@ struct SegmentPlan {
 };
 
 struct TilePlan {
-  std::uint32_t kinds;
+  std::uint64_t kinds;
   int rows, cols, inner;         // of a block's tile
   int thread_rows, thread_cols;  // of a thread's piece
   int access[3];                 // bytes of one memory access, by operand

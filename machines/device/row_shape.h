@@ -40,7 +40,7 @@ constexpr RowNumbers row_numbers(const RowPlan& p) {
   n.held = n.team / n.column_threads;
   n.groups = n.column_threads / 32;
   n.piece = piece_bytes(p);
-  n.pieces = pieces_before(p, 32);
+  n.pieces = pieces_before(p, kOperands);
   n.staged_bytes = p.on_chip ? p.stages * n.pieces * p.chunks * p.threads * n.piece : 0;
   n.box_at = n.staged_bytes + (p.cluster > 1 ? 16 : 0);
   return n;

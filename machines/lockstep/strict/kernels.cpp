@@ -17,14 +17,14 @@
 namespace tokitai::device {
 
 // clang-format off: a plan is a line
-constexpr EachPlan kPlan0{.kinds = 0x31331, .mixed = 0x0, .zeros = 0xc00, .wide = 4, .turns = 1, .threads = 256, .checked = false};
+constexpr EachPlan kPlan0{.kinds = 0x31331, .operands = 5, .mixed = 0x0, .zeros = 0xc00, .wide = 4, .turns = 1, .threads = 256, .checked = false};
 template void each_kernel<adamw::Step, kPlan0>(const Arguments&);
-constexpr EachPlan kPlan1{.kinds = 0x33333, .mixed = 0x10, .zeros = 0xc00, .wide = 4, .turns = 3, .threads = 256, .checked = true};
+constexpr EachPlan kPlan1{.kinds = 0x33333, .operands = 5, .mixed = 0x10, .zeros = 0xc00, .wide = 4, .turns = 3, .threads = 256, .checked = true};
 template void each_check_kernel<adamw::Step, kPlan1>(const Arguments&);
 template void each_kernel<adamw::Step, kPlan1>(const Arguments&);
-constexpr EachPlan kPlan2{.kinds = 0x2332, .mixed = 0x0, .zeros = 0xc00, .wide = 4, .turns = 1, .threads = 256, .checked = false};
+constexpr EachPlan kPlan2{.kinds = 0x2332, .operands = 5, .mixed = 0x0, .zeros = 0xc00, .wide = 4, .turns = 1, .threads = 256, .checked = false};
 template void each_kernel<adamw::Step, kPlan2>(const Arguments&);
-constexpr EachPlan kPlan3{.kinds = 0x1331, .mixed = 0x0, .zeros = 0xc00, .wide = 8, .turns = 1, .threads = 256, .checked = false};
+constexpr EachPlan kPlan3{.kinds = 0x1331, .operands = 5, .mixed = 0x0, .zeros = 0xc00, .wide = 8, .turns = 1, .threads = 256, .checked = false};
 template void each_kernel<adamw::Step, kPlan3>(const Arguments&);
 constexpr RowPlan kPlan4{.kinds = 0x1351, .staged = 0x1, .ahead = 0x2, .sums = 0x0, .made = 0x8, .zeros = 0xfed, .cols = 0, .wide = 8, .chunks = 1, .threads = 256, .teams = 8, .cluster = 1, .stages = 2, .access = 4, .guard = Guard::elements, .on_chip = true, .blind = false, .held = false, .checked = true, .finishes = false};
 template void row_kernel<cross_entropy::ForwardBackward, kPlan4>(const Arguments&);
