@@ -53,7 +53,8 @@ target_link_libraries(promises_mutant_check PRIVATE tokitai_accuracy tokitai_evi
 add_dependencies(promises_mutant_check tokitai_worker)
 tokitai_test(gradients_test fast SOURCES evidence/tests/gradients_test.cpp LIBRARIES tokitai_accuracy)
 tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp operators/tests/mathematics_test.cpp)
-tokitai_test(edges_test fast SOURCES operators/tests/edges_test.cpp operators/tests/embedding_edges_test.cpp)
+tokitai_test(edges_test fast SOURCES operators/tests/edges_test.cpp operators/tests/embedding_edges_test.cpp
+  operators/rmsnorm/edges_test.cpp)
 
 tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compiler/tests/audit_ptx_test.cpp
   compiler/tests/audit_test.cpp compiler/tests/cache_test.cpp compiler/tests/cache_trust_test.cpp compiler/tests/compile_test.cpp

@@ -44,6 +44,7 @@ struct Functions {
 
   // --- row
   device::RowNumbers (*row_numbers)(const device::RowPlan&) = device::row_numbers;
+  int (*vector_bytes)(const device::RowPlan&, int) = device::vector_bytes;
   int (*pieces_of_operand)(const device::RowPlan&, int) = device::pieces_of_operand;
   int (*pieces_before)(const device::RowPlan&, int) = device::pieces_before;
   device::ColumnRange (*columns_for)(const device::RowPlan&, int) = device::columns_for;

@@ -56,6 +56,7 @@ class Memory {
             z3::mod(x, p.threads) == *c[3] && stage == *c[0] && mine >= 0 && mine < pieces * p.chunks &&
                 mine / pieces == *c[1] && z3::mod(mine, pieces) == *c[2]);
     s.claim("staged cells lie in front of the mailboxes and the box", x >= 0 && (x + 1) * shape.piece <= box);
+    s.claim("an operand's pieces hold its vector", s.number(pieces * shape.piece) == f.vector_bytes(p, operand));
     const int per_piece = p.wide / pieces;
     const Int e = s.any<int>("element", 0, p.wide);
     const z3::expr piece = *f.piece_of(e, per_piece), inside = *f.place_in_piece(e, per_piece);

@@ -13,6 +13,7 @@
 #include "operators/embedding/definition.h"
 #include "operators/gemm/definition.h"
 #include "operators/layernorm/definition.h"
+#include "operators/rmsnorm/definition.h"
 #include "operators/softmax/definition.h"
 #include "testing/instance.h"
 #include "tokitai/tokitai.h"
@@ -20,12 +21,12 @@
 namespace tokitai {
 namespace {
 
-TEST(Contracts, AreTheElevenOperatorsOfTheDocumentation) {
+TEST(Contracts, AreTheOperatorsOfTheDocumentation) {
   const std::vector<std::string_view> expected = {
-      "adamw.step",        "layernorm.forward",  "layernorm.backward",
-      "softmax.forward",   "softmax.backward",   "cross_entropy.forward_backward",
-      "embedding.forward", "embedding.backward", "gemm.forward",
-      "gemm.grad_a",       "gemm.grad_b"};
+      "adamw.step",        "layernorm.forward",  "layernorm.backward", "rmsnorm.forward",
+      "rmsnorm.backward",  "softmax.forward",    "softmax.backward",   "cross_entropy.forward_backward",
+      "embedding.forward", "embedding.backward", "gemm.forward",       "gemm.grad_a",
+      "gemm.grad_b"};
   std::vector<std::string_view> found;
   for (const Contract* contract : contracts()) found.push_back(contract->name);
   EXPECT_EQ(found, expected);
@@ -126,6 +127,8 @@ TEST(Definitions, NameLayernormsOperandsAsTheContractDoes) {
   EXPECT_OPERAND(Forward, y);
   EXPECT_OPERAND(Forward, mean);
   EXPECT_OPERAND(Forward, rstd);
+  EXPECT_OPERAND(Forward, residual);
+  EXPECT_OPERAND(Forward, sum);
   EXPECT_OPERAND(Backward, dy);
   EXPECT_OPERAND(Backward, x);
   EXPECT_OPERAND(Backward, gamma);
@@ -134,6 +137,23 @@ TEST(Definitions, NameLayernormsOperandsAsTheContractDoes) {
   EXPECT_OPERAND(Backward, dx);
   EXPECT_OPERAND(Backward, dgamma);
   EXPECT_OPERAND(Backward, dbeta);
+  EXPECT_OPERAND(Backward, dsum);
+}
+TEST(Definitions, NameRmsnormsOperandsAsTheContractDoes) {
+  using rmsnorm::Backward, rmsnorm::Forward;
+  EXPECT_OPERAND(Forward, x);
+  EXPECT_OPERAND(Forward, gamma);
+  EXPECT_OPERAND(Forward, y);
+  EXPECT_OPERAND(Forward, rstd);
+  EXPECT_OPERAND(Forward, residual);
+  EXPECT_OPERAND(Forward, sum);
+  EXPECT_OPERAND(Backward, dy);
+  EXPECT_OPERAND(Backward, x);
+  EXPECT_OPERAND(Backward, gamma);
+  EXPECT_OPERAND(Backward, rstd);
+  EXPECT_OPERAND(Backward, dx);
+  EXPECT_OPERAND(Backward, dgamma);
+  EXPECT_OPERAND(Backward, dsum);
 }
 TEST(Definitions, NameSoftmaxsOperandsAsTheContractDoes) {
   using softmax::Backward, softmax::Forward;
@@ -225,7 +245,11 @@ TEST(Cost, CountsEachInputReadOnceAndEachOutputWrittenOnce) {
       {"adamw.step n=10+0+5 t=1 master=yes", 15 * (4 + 4 + 2 + 4), 15 * (2 + 4 + 4 + 4), 210},
       {"adamw.step n=10+0+5 t=1 master=no+yes+yes", 10 * 12 + 5 * 14, 10 * 10 + 5 * 14, 210},
       {"layernorm.forward rows=3 cols=5", 30 + 10 + 10, 30 + 12 + 12, 105},
-      {"layernorm.backward rows=3 cols=5 single=yes", 30 + 30 + 10 + 12 + 12, 30 + 20 + 20, 210},
+      {"layernorm.backward rows=3 cols=5 single=dgamma+dbeta", 30 + 30 + 10 + 12 + 12, 30 + 20 + 20, 210},
+      {"layernorm.forward rows=3 cols=5 master=yes single=residual", 30 + 10 + 10 + 60, 30 + 12 + 12 + 60, 105},
+      {"rmsnorm.forward rows=3 cols=5", 30 + 10, 30 + 12, 60},
+      {"rmsnorm.forward rows=3 cols=5 master=yes", 30 + 10 + 30, 30 + 12 + 30, 60},
+      {"rmsnorm.backward rows=3 cols=5 single=dgamma master=yes", 30 + 30 + 10 + 12 + 30, 30 + 20, 150},
       {"softmax.forward rows=3 cols=5 type=f32", 60, 60, 240},
       {"softmax.backward rows=3 cols=5", 60, 30, 60},
       {"cross_entropy.forward_backward rows=3 cols=5 index=i32", 30 + 12, 12 + 30, 300},
@@ -255,6 +279,9 @@ TEST(Workspace, BoundsTheScratchOfACall) {
       "adamw.step n=1,70000 t=1",
       "layernorm.forward rows=1,33,5000 cols=1,17,2049",
       "layernorm.backward rows=1,33,1025,21001 cols=1,17,129 single=no,yes",
+      "layernorm.forward rows=33 cols=17,2049 master=yes single=no,yes",
+      "rmsnorm.forward rows=1,33,5000 cols=1,17,2049 master=no,yes single=no,yes",
+      "rmsnorm.backward rows=1,33,1025,21001 cols=1,17,129 master=no,yes single=no,yes",
       "softmax.forward rows=1,500 cols=1,2049,20001 type=f16,f32",
       "softmax.backward rows=1,500 cols=1,2049",
       "cross_entropy.forward_backward rows=1,33,5000 cols=1,301 reduction=sum master=no,yes",

@@ -48,22 +48,24 @@ std::span<const Contract> contracts() {
        .workspace_formula = row_workspace_formula(3, 0),
        .flops = "7 * elements(x)"},
       {.name = "layernorm.backward",
-       .summary = "Gradient of layernorm.forward with respect to x, gamma and beta.",
+       .summary = "Gradient of layernorm.forward with respect to x, which is that of the residual too, gamma and beta.",
        .formula = "xhat = (x-mean)*rstd; h = dy*gamma; c1 = rowsum(h)/n; c2 = rowsum fma(h,xhat) / n; "
-                  "dx = RN(rstd * fma(-xhat, c2, h-c1)); dgamma = colsum fma(dy, xhat); dbeta = colsum(dy)",
+                  "dx = RN(rstd * fma(-xhat, c2, h-c1)), with dsum dx = RN(fma(rstd, fma(-xhat, c2, h-c1), dsum)); "
+                  "dgamma = colsum fma(dy, xhat); dbeta = colsum(dy)",
        .ensures = {kFormulaPromise, kBoundPromise, kRowSumBound, kColumnSumBound},
        .determinism = "the same bits on every device, for any thread count; dx of a row depends on that row alone, "
                       "dgamma and dbeta on the batch and on nothing else",
        .edges = {"NaN and infinity spread as the formula says.", "NaN results are canonical.", "Subnormals are kept."},
        .non_claims = {"mean and rstd are taken as given: nothing checks that they belong to x.", kBoundOfData},
        .operands = {{"dy", in, storage, {"rows", "cols"}, "gradient of the output"},
-                    {"x", in, storage, {"rows", "cols"}, "the forward's input"},
+                    {"x", in, storage_or_f32, {"rows", "cols"}, "the forward's x, or its sum where it had a residual"},
                     {"gamma", in, storage, {"cols"}, "scale of each column"},
                     {"mean", in, f32, {"rows"}, "the forward's mean"},
                     {"rstd", in, f32, {"rows"}, "the forward's rstd"},
-                    {"dx", out, storage, {"rows", "cols"}, "gradient of x"},
+                    {"dx", out, storage_or_f32, {"rows", "cols"}, "gradient of x and of the residual"},
                     {"dgamma", out, storage_or_f32, {"cols"}, "gradient of gamma", false, {}, {}, true},
-                    {"dbeta", out, storage_or_f32, {"cols"}, "gradient of beta", false, {}, {}, true}},
+                    {"dbeta", out, storage_or_f32, {"cols"}, "gradient of beta", false, {}, {}, true},
+                    {"dsum", in, storage_or_f32, {"rows", "cols"}, "gradient of the sum from elsewhere", true}},
        .options = {},
        .limits = {kColsLimit},
        .batch = "rows",
@@ -89,7 +91,7 @@ Status layernorm_forward(Device& device, const LayernormForward& arguments) {
 
 Call bind(const LayernormBackward& a) {
   return make_call("layernorm.backward", {unconst(a.dy), unconst(a.x), unconst(a.gamma), unconst(a.mean),
-                                          unconst(a.rstd), a.dx, a.dgamma, a.dbeta});
+                                          unconst(a.rstd), a.dx, a.dgamma, a.dbeta, unconst(a.dsum)});
 }
 Status layernorm_backward(Device& device, const LayernormBackward& arguments) {
   Call call = bind(arguments);

@@ -20,14 +20,15 @@ Status layernorm_forward(Device& device, const LayernormForward& arguments);
 Call bind(const LayernormForward& arguments);
 
 struct LayernormBackward {
-  ConstView dy;     // [rows, cols]
-  ConstView x;      // [rows, cols]
-  ConstView gamma;  // [cols]
-  ConstView mean;   // [rows] f32, from the forward
-  ConstView rstd;   // [rows] f32, from the forward
-  View dx;          // [rows, cols]
-  View dgamma;      // [cols] f32, or the storage type
-  View dbeta;       // [cols] f32, or the storage type
+  ConstView dy;      // [rows, cols]
+  ConstView x;       // [rows, cols], the storage type or f32; the forward's sum where it had a residual
+  ConstView gamma;   // [cols]
+  ConstView mean;    // [rows] f32, from the forward
+  ConstView rstd;    // [rows] f32, from the forward
+  View dx;           // [rows, cols], the storage type or f32
+  View dgamma;       // [cols] f32, or the storage type
+  View dbeta;        // [cols] f32, or the storage type
+  ConstView dsum{};  // [rows, cols], the storage type or f32: what reaches the sum from elsewhere; optional
 };
 Status layernorm_backward(Device& device, const LayernormBackward& arguments);
 Call bind(const LayernormBackward& arguments);

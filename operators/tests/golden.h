@@ -20,6 +20,7 @@ struct Entry {
 // indices come from the C library's pow.
 inline constexpr Entry kTable[] = {
 #include "operators/tests/golden.inc"
+#include "operators/rmsnorm/golden.inc"
 };
 
 // FNV-1a.

@@ -1,6 +1,8 @@
-# The eleven operators, written from their specification in NumPy and independent of the library.
+# The operators, written from their specification in NumPy and independent of the library.
 # Each takes a storage type, the stored operands and the options as decimal texts, and returns what
 # must be stored: exact bits, or an Enclosure where exp or log (1 ulp, not fixed here) take part.
+import importlib.util
+import pathlib
 from fractions import Fraction
 
 import numpy as np
@@ -70,26 +72,41 @@ def adamw_step(storage, operands, options):
     return results
 
 
+def type_of(storage, array):
+    """What an operand is stored in that may be f32 beside the storage type."""
+    return F32 if array.dtype == F32.dtype else storage
+
+
 def layernorm_forward(storage, operands, options):
     x, gamma, beta = (storage.widen(operands[name]) for name in ("x", "gamma", "beta"))
+    written = {}
+    if "residual" in operands:
+        kept = type_of(storage, operands["residual"])
+        written["sum"] = kept.round(x + kept.widen(operands["residual"]))
+        x = kept.widen(written["sum"])
     n = np.float32(x.shape[1])
     mean = rowsum(x) / n
     d = x - column(mean)
     var = rowsum_fma(d, d) / n
     rstd = ONE / np.sqrt(var + scalar(options, "eps"))
     y = fma(d * column(rstd), gamma, beta)
-    return {"y": storage.round(y), "mean": F32.round(mean), "rstd": F32.round(rstd)}
+    return {"y": storage.round(y), "mean": F32.round(mean), "rstd": F32.round(rstd), **written}
 
 
 def layernorm_backward(storage, operands, options):
-    dy, x, gamma = (storage.widen(operands[name]) for name in ("dy", "x", "gamma"))
+    dy, gamma = (storage.widen(operands[name]) for name in ("dy", "gamma"))
+    x = type_of(storage, operands["x"]).widen(operands["x"])
     mean, rstd = column(operands["mean"]), column(operands["rstd"])
     n = np.float32(x.shape[1])
     xhat = (x - mean) * rstd
     h = dy * gamma
     c1 = column(rowsum(h) / n)
     c2 = column(rowsum_fma(h, xhat) / n)
-    dx = rstd * fma(-xhat, c2, h - c1)
+    dx = fma(-xhat, c2, h - c1)
+    if "dsum" in operands:
+        dx = fma(rstd, dx, type_of(storage, operands["dsum"]).widen(operands["dsum"]))
+    else:
+        dx = rstd * dx
     return {"dx": storage.round(dx), "dgamma": F32.round(colsum_fma(dy, xhat)),
             "dbeta": F32.round(colsum(dy))}
 
@@ -211,8 +228,16 @@ def gemm_grad_b(storage, operands, options):
     return {"db": storage.round(fma_chain(a.T, dc))}
 
 
+specification = importlib.util.spec_from_file_location(
+    "rmsnorm_oracle", pathlib.Path(__file__).parents[2] / "operators" / "rmsnorm" / "oracle.py")
+rmsnorm = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(rmsnorm)
+rmsnorm_forward, rmsnorm_backward = rmsnorm.rmsnorm_forward, rmsnorm.rmsnorm_backward
+
 OPERATORS = {
     "adamw.step": adamw_step,
+    "rmsnorm.forward": rmsnorm_forward,
+    "rmsnorm.backward": rmsnorm_backward,
     "layernorm.forward": layernorm_forward,
     "layernorm.backward": layernorm_backward,
     "softmax.forward": softmax_forward,

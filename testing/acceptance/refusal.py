@@ -44,6 +44,10 @@ def valid_problem(operator):
         "layernorm.backward": lambda: (
             {"dy": f16(6, 40), "x": f16(6, 40), "gamma": f16(40), "mean": f32(6), "rstd": f32(6)},
             {}, ["dx", "dgamma", "dbeta"]),
+        "rmsnorm.forward": lambda: ({"x": f16(6, 40), "gamma": f16(40)}, {"eps": "1e-5"}, ["y", "rstd"]),
+        "rmsnorm.backward": lambda: (
+            {"dy": f16(6, 40), "x": f16(6, 40), "gamma": f16(40), "rstd": f32(6)}, {},
+            ["dx", "dgamma"]),
         "softmax.forward": lambda: ({"x": f16(6, 40)}, {}, ["y"]),
         "softmax.backward": lambda: ({"dy": f16(6, 40), "y": f16(6, 40)}, {}, ["dx"]),
         "cross_entropy.forward_backward": lambda: (

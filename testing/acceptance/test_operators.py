@@ -68,6 +68,22 @@ class LayerNorm(RowProblems):
                             "rstd": forward["rstd"]}
                 self.check_operator("layernorm.backward", storage, operands, threads=threads)
 
+    def test_of_a_sum(self):
+        for name, storage, shape, family, rng, threads in self.each_problem("layernorm sum"):
+            for kept in {storage, F32}:  # the residual's type, and the sum's
+                with self.subTest(name, kept=kept.name):
+                    operands = {"x": family(storage, shape, rng),
+                                "residual": family(kept, shape, rng)[::-1].copy(),
+                                "gamma": families.normal(storage, shape[1:], rng),
+                                "beta": families.normal(storage, shape[1:], rng)}
+                    self.check_operator("layernorm.forward", storage, operands, {"eps": "1e-5"},
+                                        threads=threads)
+                    forward = oracle.layernorm_forward(storage, operands, {"eps": "1e-5"})
+                    operands = {"dy": families.normal(storage, shape, rng), "x": forward["sum"],
+                                "gamma": operands["gamma"], "mean": forward["mean"],
+                                "rstd": forward["rstd"], "dsum": family(kept, shape, rng)}
+                    self.check_operator("layernorm.backward", storage, operands, threads=threads)
+
     def test_backward_column_sums_of_every_family(self):
         for storage in STORAGES:
             for family in families.FAMILIES:

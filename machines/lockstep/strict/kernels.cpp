@@ -150,6 +150,10 @@ template void column_kernel<kPlan62>(const Arguments&);
 constexpr RowPlan kPlan63{.kinds = 0x10103011, .staged = 0x1, .ahead = 0x0, .sums = 0x82, .made = 0x20, .zeros = 0xfff, .cols = 0, .wide = 8, .chunks = 8, .threads = 32, .teams = 1, .cluster = 1, .stages = 1, .access = 2, .guard = Guard::elements, .on_chip = false, .blind = false, .held = false, .checked = false, .finishes = false};
 template void row_kernel<specimen::Rows, kPlan63>(const Arguments&);
 template void column_kernel<kPlan63>(const Arguments&);
+constexpr RowPlan kPlan64{.kinds = 0x33331111, .staged = 0x41, .ahead = 0x0, .sums = 0x0, .made = 0x88, .zeros = 0xffe, .cols = 4096, .wide = 4, .chunks = 8, .threads = 128, .teams = 1, .cluster = 1, .stages = 2, .access = 16, .guard = Guard::none, .on_chip = true, .blind = false, .held = false, .checked = false, .finishes = false};
+template void row_kernel<layernorm::Forward, kPlan64>(const Arguments&);
+constexpr RowPlan kPlan65{.kinds = 0x333133131, .staged = 0x103, .ahead = 0x18, .sums = 0xc0, .made = 0x20, .zeros = 0xffe, .cols = 4096, .wide = 4, .chunks = 8, .threads = 128, .teams = 1, .cluster = 1, .stages = 2, .access = 16, .guard = Guard::none, .on_chip = true, .blind = false, .held = false, .checked = false, .finishes = false};
+template void row_kernel<layernorm::Backward, kPlan65>(const Arguments&);
 // clang-format on
 
 }  // namespace tokitai::device
