@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "contract/build.h"
+#include "contract/workspace.h"
 #include "machines/cpu/fold.h"
 #include "machines/cpu/plan.h"
 #include "machines/cpu/pool.h"

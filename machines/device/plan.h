@@ -8,6 +8,7 @@
 
 #include "compiler/target.h"
 #include "contract/contract.h"
+#include "contract/record.h"
 #include "machines/device/arguments.h"
 #include "machines/device/plans.h"
 #include "machines/device/tensor_table.h"
@@ -15,7 +16,7 @@
 
 namespace tokitai::device {
 
-enum class Pattern { each, row, segment, tile };
+using tokitai::Pattern;
 
 struct Machinery {
   compiler::Target target;

@@ -31,7 +31,7 @@ std::string words_of(const Call& call, const EachPlan& p) {
 
 }  // namespace
 
-Result<Program> plan_each(const Call& call, const Machinery& machinery) {
+Result<Program> plan_each(const Call& call, const Record& record, const Machinery& machinery) {
   EachPlan p{};
   p.operands = static_cast<int>(call.contract->operands.size());
   choose_operands(call, machinery, p);
@@ -39,7 +39,7 @@ Result<Program> plan_each(const Call& call, const Machinery& machinery) {
   p.wide = machinery.variant == 2 ? 8 : 4;
   p.turns = machinery.variant == 3 ? 3 : 1;
   p.threads = machinery.variant == 1 ? 128 : 256;
-  p.checked = call.option_set("skip_nonfinite");
+  p.checked = record.checks;
 
   Program program;
   program.pattern = Pattern::each;

@@ -29,9 +29,9 @@ std::string text_of(const EachPlan& plan);
 std::string text_of(const SegmentPlan& plan);
 std::string text_of(const TilePlan& plan);
 
-Result<Program> plan_row(const Call& call, const Machinery& machinery);
-Result<Program> plan_each(const Call& call, const Machinery& machinery);
-Result<Program> plan_segment(const Call& call, const Machinery& machinery);
-Result<Program> plan_tile(const Call& call, const Machinery& machinery);
+Result<Program> plan_row(const Call& call, const Record& record, const Machinery& machinery);
+Result<Program> plan_each(const Call& call, const Record& record, const Machinery& machinery);
+Result<Program> plan_segment(const Call& call, const Record& record, const Machinery& machinery);
+Result<Program> plan_tile(const Call& call, const Record& record, const Machinery& machinery);
 
 }  // namespace tokitai::device

@@ -25,34 +25,27 @@ int shared_of(const RowPlan& p) {
 struct Facts {
   const Call& call;
   std::int64_t rows, cols;
+  const Record& record;
   int element_bytes = 0;  // the most of any element of a row, or of a parameter per column
-  bool columns = false;   // there are parameters per column
 };
 
 RowPlan facts_of(Facts& f) {
-  const Contract& contract = *f.call.contract;
+  const Record& record = f.record;
   RowPlan p{};
   p.kinds = kinds_of(f.call.operands);
   p.zeros = zero_scalars(f.call);
-  p.checked = contract.refusal != nullptr;
+  p.checked = record.checks;
   p.access = 16;
-  for (std::size_t i = 0; i < contract.operands.size(); ++i) {
-    const OperandSpec& spec = contract.operands[i];
-    const View& view = f.call.operands[i];
-    if (!view.present()) continue;
-    const bool matrix = view.rank == 2;
-    if (matrix && spec.role != Role::out) p.staged |= 1u << i;
-    if (matrix && spec.role != Role::in) p.made |= 1u << i;
-    if (spec.role == Role::out && spec.shape[0] == "cols") {
-      p.sums |= 1u << i;
-    } else if (matrix || spec.shape[0] == "cols") {
-      p.access = std::min(p.access, alignment_of(view));
-      f.element_bytes = std::max(f.element_bytes, static_cast<int>(size_of(view.type)));
+  p.staged = record.loaded | record.read;
+  p.ahead = record.row_values & ~record.writes;
+  p.sums = record.column_sums;
+  p.made = record.made;
+  p.finishes = record.once != 0;
+  for (int i = 0; i < kMaxOperands; ++i)
+    if (holds(p.staged | record.stored | record.columns, i)) {
+      p.access = std::min(p.access, alignment_of(f.call.operand(i)));
+      f.element_bytes = std::max(f.element_bytes, static_cast<int>(size_of(f.call.operand(i).type)));
     }
-    if (spec.role == Role::in && view.rank == 1 && spec.shape[0] == "rows") p.ahead |= 1u << i;
-    if (spec.role == Role::in && spec.shape[0] == "cols") f.columns = true;
-    if (spec.role == Role::out && spec.shape[0] == "1") p.finishes = true;
-  }
   return p;
 }
 
@@ -79,7 +72,8 @@ RowPlan choose(Facts& f, const Machinery& machinery) {
   RowPlan p = facts_of(f);
   // Column sums keep a value each per element in registers, and column parameters come through the cache: both do
   // better with half as many elements per thread.
-  p.wide = (p.sums != 0 || (f.columns && f.cols > kColumns)) != (machinery.variant == 2 && p.sums == 0) ? 4 : 8;
+  const bool columns = f.record.columns != 0;
+  p.wide = (p.sums != 0 || (columns && f.cols > kColumns)) != (machinery.variant == 2 && p.sums == 0) ? 4 : 8;
   // Known to the compiler where that is worth a kernel of its own.
   p.cols = (f.cols & (f.cols - 1)) == 0 || (f.cols > kLong && f.cols % p.wide == 0) ? static_cast<int>(f.cols) : 0;
   p.chunks = 8;
@@ -95,7 +89,7 @@ RowPlan choose(Facts& f, const Machinery& machinery) {
   p.access = std::min(p.access, p.wide * f.element_bytes);
   const std::int64_t held = std::int64_t{p.threads} / p.teams / (256 / p.wide) * p.cluster * p.chunks * 256;
   p.guard = f.cols % p.wide != 0 ? Guard::elements : p.on_chip && held == f.cols ? Guard::none : Guard::vectors;
-  p.blind = p.on_chip && p.guard == Guard::vectors && !f.columns && p.sums == 0;
+  p.blind = p.on_chip && p.guard == Guard::vectors && !columns && p.sums == 0;
   return p;
 }
 
@@ -114,8 +108,8 @@ std::string words_of(const RowPlan& p, const Facts& f) {
 
 }  // namespace
 
-Result<Program> plan_row(const Call& call, const Machinery& machinery) {
-  Facts f{call, call.operand(0).rows(), call.operand(0).cols()};
+Result<Program> plan_row(const Call& call, const Record& record, const Machinery& machinery) {
+  Facts f{call, call.operand(0).rows(), call.operand(0).cols(), record};
   const RowPlan p = choose(f, machinery);
   if (const ColumnRange right = columns_for(p, static_cast<int>(f.cols));
       f.cols < right.least || f.cols > right.most || f.cols % right.multiple != 0)
@@ -137,7 +131,7 @@ Result<Program> plan_row(const Call& call, const Machinery& machinery) {
     Launch launch;
     launch.kernel = kernel_name(contract, "_check");
     // Rows are counted where something depends on all of them: an output of the whole call, or the rows' own.
-    const bool counting = p.finishes || !can_be_cut(call);
+    const bool counting = record.counted;
     launch.plan = fmt::format("one thread per row asks whether it is valid{}", counting ? ", and counts" : "");
     launch.block = check.threads;
     launch.integer_atomics = true;

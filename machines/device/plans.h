@@ -51,6 +51,7 @@ struct SegmentPlan {
   int threads;
   int ahead;           // rows of a sum on their way at once
   int digit_bits;      // of one pass of the sort
+  int index;           // the operand that holds indices
   int padding_option;  // which option holds the padding index
   bool padding;        // whether it is set
   bool accumulate;

@@ -40,11 +40,7 @@ std::span<const Contract> contracts() {
                     "added to the mean square"}},
        .limits = {kColsLimit},
        .batch = "rows",
-       .prepare = [](Call& call) { return call.scalars[0] = call.option(0).f, Status(); },
-       .workspace = [](const Call& c,
-                       int threads) { return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 2, 0); },
-       .workspace_formula = row_workspace_formula(2, 0),
-       .flops = "4 * elements(x)"},
+       .prepare = [](Call& call) { return call.scalars[0] = call.option(0).f, Status(); }},
       {.name = "rmsnorm.backward",
        .summary = "Gradient of rmsnorm.forward with respect to x, which is that of the residual too, and gamma.",
        .formula = "xhat = x*rstd; h = dy*gamma; c = rowsum fma(h,xhat) / n; dx = RN(rstd * fma(-xhat, c, h)), with "
@@ -64,11 +60,7 @@ std::span<const Contract> contracts() {
                     {"dsum", in, storage_or_f32, {"rows", "cols"}, "gradient of the sum from elsewhere", true}},
        .options = {},
        .limits = {kColsLimit},
-       .batch = "rows",
-       .workspace = [](const Call& c,
-                       int threads) { return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 3, 1); },
-       .workspace_formula = row_workspace_formula(3, 1),
-       .flops = "10 * elements(dy)"},
+       .batch = "rows"},
   };
   return all;
 }

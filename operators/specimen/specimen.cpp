@@ -32,11 +32,7 @@ std::span<const Contract> contracts() {
                     {"total_y", out, storage_or_f32, {"cols"}, "a sum over rows"}},
        .options = {},
        .limits = {kColsLimit},
-       .batch = "rows",
-       .workspace = [](const Call& c,
-                       int threads) { return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 3, 3); },
-       .workspace_formula = row_workspace_formula(3, 3),
-       .flops = "100 * elements(a)"},
+       .batch = "rows"},
   };
   return all;
 }
