@@ -1,6 +1,6 @@
 // What belongs to what is told by names: the backward's input dNAME is the cotangent of the forward's output NAME, its
-// output dNAME the gradient of the forward's input NAME, and an input without d is the forward's operand of that name, or
-// the output that it saved in its place.
+// output dNAME the gradient of the forward's input NAME, and an input without d is the forward's operand of that name,
+// or the output that it saved in its place.
 #include "evidence/gradients.h"
 
 #include <fmt/format.h>

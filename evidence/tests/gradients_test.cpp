@@ -174,8 +174,8 @@ TEST(Gradients, EveryBackwardOperatorIsTheTransposeOfItsForwardsDerivative) {
     EXPECT_GT(one.worst_bound, 0);
     names.insert(one.name);
   }
-  for (const char* name : {"layernorm.backward", "rmsnorm.backward", "softmax.backward", "cross_entropy.forward_backward",
-                           "embedding.backward", "gemm.grad_a", "gemm.grad_b"})
+  for (const char* name : {"layernorm.backward", "rmsnorm.backward", "softmax.backward",
+                           "cross_entropy.forward_backward", "embedding.backward", "gemm.grad_a", "gemm.grad_b"})
     EXPECT_EQ(names.count(name), 1u) << name;
 }
 

@@ -19,8 +19,8 @@ struct Entry {
 // Sizes cross the lanes (256) and blocks (2048) of a row, the chains of 32 and of 1024 rows. No spread=zipf: its
 // indices come from the C library's pow.
 inline constexpr Entry kTable[] = {
-#include "operators/tests/golden.inc"
 #include "operators/rmsnorm/golden.inc"
+#include "operators/tests/golden.inc"
 };
 
 // FNV-1a.
