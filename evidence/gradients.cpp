@@ -63,6 +63,10 @@ Result<Problem> forward_of(const Problem& backward) {
   problem.contract = find_contract(std::string(backward.contract->family()) + ".forward");
   if (problem.contract == nullptr)
     return Status::invalid(fmt::format("{}: its family has no forward operator", backward.contract->name));
+  if (!problem.given.empty()) {  // operands of the backward: the forward has others
+    problem.given.clear();
+    problem.master = {true};
+  }
   std::erase_if(problem.options, [&](const auto& option) { return problem.contract->option_index(option.first) < 0; });
   return problem;
 }
