@@ -24,10 +24,14 @@ std::string request(const testing::Problem& problem) {
   constexpr const char* spreads[] = {"uniform", "zipf", "equal"};
   nlohmann::json sizes = nlohmann::json::object();
   for (const auto& [name, value] : problem.sizes) sizes[name] = value;
+  nlohmann::json optional = nlohmann::json::array();  // the optional operands that are given
+  for (const OperandSpec& spec : problem.contract->operands)
+    if (spec.optional && problem.gives(spec, 0)) optional.push_back(spec.name);
   return nlohmann::json{{"key", problem.text()},
                         {"operator", problem.contract->name},
                         {"sizes", sizes},
                         {"list", problem.list},
+                        {"optional", optional},
                         {"type", name_of(problem.storage)},
                         {"spread", spreads[static_cast<std::size_t>(problem.spread)]}}
       .dump();

@@ -173,6 +173,22 @@ class Checker {
       if (Status s = contract_.list ? any_shape(set, i) : shape(set, i); !s.ok()) return s;
       if (Status s = memory(spec, v); !s.ok()) return s;
     }
+    return together(set);
+  }
+
+  // Operands that belong together: both or none, and of one type.
+  Status together(const Operands& set) const {
+    for (std::size_t i = 0; i < contract_.operands.size(); ++i) {
+      const OperandSpec& spec = contract_.operands[i];
+      if (spec.with.empty()) continue;
+      const View &v = set[i], &other = set[static_cast<std::size_t>(contract_.operand_index(spec.with))];
+      if (v.present() != other.present())
+        return fail(fmt::format("{} is missing; it is given with {}", label(v.present() ? spec.with : spec.name),
+                                v.present() ? spec.name : spec.with));
+      if (v.present() && v.type != other.type)
+        return fail(fmt::format("{} has type {}; it must be {}, as {} is", label(spec.name), name_of(v.type),
+                                name_of(other.type), spec.with));
+    }
     return {};
   }
 
@@ -250,10 +266,10 @@ class Checker {
         const OperandSpec& other = contract_.operands[j];
         if (i == j || set[j].elements() == 0 || (other.role != Role::in && j > i)) continue;
         if (!overlap(set[i], set[j])) continue;
-        if (out.may_alias == other.name && same_memory(set[i], set[j])) continue;
-        return fail(out.may_alias == other.name
-                        ? fmt::format("{} overlaps {} without being the same view", label(out.name), other.name)
-                        : fmt::format("{} overlaps {}; they must be separate memory", label(out.name), other.name));
+        const bool allowed = out.may_lie_over(other.name);
+        if (allowed && same_memory(set[i], set[j])) continue;
+        return fail(allowed ? fmt::format("{} overlaps {} without being the same view", label(out.name), other.name)
+                            : fmt::format("{} overlaps {}; they must be separate memory", label(out.name), other.name));
       }
     }
     return {};

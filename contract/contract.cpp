@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "contract/formula.h"
 #include "contract/roles.h"
 
@@ -31,6 +33,15 @@ std::string_view evidence_for(Guarantee guarantee) {
     case Guarantee::bounded: return "no output is further from an enclosure of the real result than the bound says";
   }
   return "?";
+}
+
+bool OperandSpec::may_lie_over(std::string_view operand) const {
+  for (std::string_view left = may_alias; !left.empty();) {
+    const std::string_view word = left.substr(0, left.find(' '));
+    if (word == operand) return true;
+    left.remove_prefix(std::min(left.size(), word.size() + 1));
+  }
+  return false;
 }
 
 int Contract::operand_index(std::string_view operand) const {
@@ -65,6 +76,14 @@ std::span<const Operands> sets_of(const Call& call) {
 }
 std::span<Operands> sets_of(Call& call) {
   return call.contract->list ? std::span(call.list) : std::span(&call.operands, 1);
+}
+
+int lies_over(const Contract& contract, const Operands& set, std::size_t operand, std::string_view wanted) {
+  for (std::size_t i = 0; i < contract.operands.size(); ++i)
+    if (contract.operands[operand].may_lie_over(contract.operands[i].name) && set[i].present() &&
+        set[i].type == set[operand].type && (wanted.empty() || wanted == contract.operands[i].name))
+      return static_cast<int>(i);
+  return -1;
 }
 
 bool reads(const Call& call, const OperandSpec& spec) {

@@ -16,7 +16,7 @@ Type type_of(const OperandSpec& spec, const Problem& problem) {
   switch (spec.type) {
     case TypeRule::storage: return problem.storage;
     case TypeRule::f32: return Type::f32;
-    case TypeRule::storage_or_f32: return problem.single ? Type::f32 : problem.storage;
+    case TypeRule::storage_or_f32: return problem.is_single(spec) ? Type::f32 : problem.storage;
     case TypeRule::index: return problem.index;
     case TypeRule::i64: return Type::i64;
   }
@@ -43,7 +43,7 @@ Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets)
   for (std::size_t t = 0; t < sets.size(); ++t)
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {
       const OperandSpec& spec = contract.operands[i];
-      if (spec.optional && !problem.gives_optional(t)) continue;
+      if (spec.optional && !problem.gives(spec, t)) continue;
       View& view = sets[t][i];
       view.type = type_of(spec, problem);
       view.rank = spec.shape[1].empty() ? 1 : 2;
@@ -73,8 +73,8 @@ bool place(const Problem& problem, std::vector<Operands>& sets, Call& call, cons
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {
       View& view = sets[t][i];
       if (!view.present()) continue;
-      const int over = contract.operand_index(contract.operands[i].may_alias);
-      if (over >= 0 && problem.in_place)
+      const int over = problem.in_place ? lies_over(contract, sets[t], i, problem.over) : -1;
+      if (over >= 0)
         view.data = sets[t][static_cast<std::size_t>(over)].data;
       else if (!allocate(view, problem.shift_of(t)))
         return false;
@@ -151,7 +151,11 @@ bool Instance::written(std::size_t operand) const { return writes(call_.contract
 
 bool Instance::read(std::size_t operand) const {
   const OperandSpec& spec = call_.contract->operands[operand];
-  return reads(call_, spec) || (in_place_ && !spec.may_alias.empty());
+  return reads(call_, spec) || lies_over(operand);
+}
+
+bool Instance::lies_over(std::size_t operand) const {
+  return in_place_ && tokitai::lies_over(*call_.contract, sets_[0], operand, over_) >= 0;
 }
 
 bool Instance::allocate(View& view, std::int64_t shift) {
@@ -173,6 +177,7 @@ Result<Instance> Instance::make(const Problem& problem, Filling filling) {
     return Status(Code::unavailable, fmt::format("out of memory for {}", problem.text()));
   instance.batch_ = batch_of(problem);
   instance.in_place_ = problem.in_place;
+  instance.over_ = problem.over;
   if (Status s = instance.fill_operands(problem, filling); !s.ok()) return s;
   return instance;
 }
@@ -188,9 +193,8 @@ Status Instance::fill_operands(const Problem& problem, Filling filling) {
       const View& view = set[i];
       if (!view.present()) continue;
       std::memset(view.data, 0xa5, static_cast<std::size_t>(extent_of(view)));
-      const bool aliased = problem.in_place && !spec.may_alias.empty();
       if (!read(i)) continue;
-      if (!aliased) {
+      if (!lies_over(i)) {
         if (spec.type == TypeRule::index)
           fill_indices(view, index_limit(problem), problem.spread, kSeed, stream, hole);
         else

@@ -58,6 +58,7 @@ class Instance {
   };
 
   bool allocate(View& view, std::int64_t shift);
+  bool lies_over(std::size_t operand) const;  // it shares the memory of an operand
   Status fill_operands(const Problem& problem, Filling filling);
 
   Call call_;
@@ -66,6 +67,7 @@ class Instance {
   std::vector<Original> originals_;
   std::int64_t batch_ = 0;
   bool in_place_ = false;
+  std::string over_;
 };
 
 }  // namespace tokitai::testing

@@ -2,6 +2,7 @@
 #include "testing/problem.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -80,12 +81,32 @@ template <class T, class Word> std::string in_turns(const std::vector<T>& values
   return text;
 }
 
+template <class Is> bool some_operand(const Problem& problem, const Is& is) {
+  const auto& all = problem.contract->operands;
+  return std::any_of(all.begin(), all.end(), is);
+}
+// Operands by name, joined by +, where all of them are of that kind and the contract takes no list.
+template <class Is>
+bool operands(const Problem& problem, const std::string& value, std::vector<std::string>& out, const Is& is) {
+  const std::vector<std::string> names = split(value, '+');
+  for (const std::string& name : names)
+    if (!some_operand(problem, [&](const OperandSpec& spec) { return spec.name == name && is(spec); })) return false;
+  out = names;
+  return !problem.contract->list;
+}
+
 bool set(Problem& problem, const std::string& key, const std::string& value) {
   if (key == "type") return choose(value, kTypes, problem.storage);
   if (key == "index") return choose(value, kTypes, problem.index);
   if (key == "data") return choose(value, kFamilyNames, problem.family);
   if (key == "spread") return choose(value, kSpreads, problem.spread);
-  if (key == "in_place") return choose(value, kNoYes, problem.in_place);
+  if (key == "in_place") {
+    if (choose(value, kNoYes, problem.in_place)) return true;
+    problem.over = value;
+    return problem.in_place = some_operand(problem, [&](const OperandSpec& spec) { return spec.may_lie_over(value); });
+  }
+  if (key == "master" && operands(problem, value, problem.given, [](const OperandSpec& spec) { return spec.optional; }))
+    return true;
   if (key == "master")
     return in_turns(problem, value, problem.master,
                     [](std::string_view word, bool& yes) { return choose(word, kNoYes, yes); });
@@ -93,7 +114,12 @@ bool set(Problem& problem, const std::string& key, const std::string& value) {
     return in_turns(problem, value, problem.shift, [](std::string_view word, std::int64_t& elements) {
       return integer(word, elements) && elements >= 0 && elements <= kMostShift;
     });
-  if (key == "single") return choose(value, kNoYes, problem.single);
+  if (key == "single") {
+    if (value == "yes") problem.single = {"yes"};
+    return value == "yes" || value == "no" || operands(problem, value, problem.single, [](const OperandSpec& spec) {
+             return spec.type == TypeRule::storage_or_f32;
+           });
+  }
   if (key == "pad") return integer(value, problem.pad);
   if (problem.contract->list && key == problem.contract->batch) {
     for (const std::string& part : split(value, '+'))
@@ -109,6 +135,25 @@ bool set(Problem& problem, const std::string& key, const std::string& value) {
 }
 
 }  // namespace
+
+namespace {
+bool names(const std::vector<std::string>& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+}  // namespace
+
+bool Problem::gives(const OperandSpec& optional, std::size_t tensor) const {
+  if (given.empty()) return master[tensor % master.size()];
+  if (names(given, optional.name) || names(given, optional.with)) return true;
+  return some_operand(*this,
+                      [&](const OperandSpec& spec) { return spec.with == optional.name && names(given, spec.name); });
+}
+
+bool Problem::is_single(const OperandSpec& operand) const {
+  if (names(single, "yes") || names(single, operand.name) || names(single, operand.with)) return true;
+  return some_operand(*this,
+                      [&](const OperandSpec& spec) { return spec.with == operand.name && names(single, spec.name); });
+}
 
 std::int64_t Problem::size(std::string_view symbol) const {
   if (symbol == "1") return 1;
@@ -137,10 +182,12 @@ std::string Problem::text() const {
     if (spec.type == TypeRule::index)
       line += fmt::format(" index={} spread={}", tokitai::name_of(index), kSpreads[static_cast<std::size_t>(spread)]);
   if (pad != 0) line += fmt::format(" pad={}", pad);
-  if (in_place) line += " in_place=yes";
-  if (master != std::vector{false})
+  if (in_place) line += fmt::format(" in_place={}", over.empty() ? "yes" : over);
+  if (!given.empty())
+    line += fmt::format(" master={}", fmt::join(given, "+"));
+  else if (master != std::vector{false})
     line += fmt::format(" master={}", in_turns(master, [](bool yes) { return kNoYes[yes ? 1 : 0]; }));
-  if (single) line += " single=yes";
+  if (!single.empty()) line += fmt::format(" single={}", fmt::join(single, "+"));
   if (shift != std::vector<std::int64_t>{0})
     line += fmt::format(" shift={}", in_turns(shift, [](std::int64_t elements) { return elements; }));
   return line;

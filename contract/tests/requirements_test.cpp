@@ -20,7 +20,8 @@ template <class F> void for_every_operator(const F& look) {
     ASSERT_NE(first, all.end()) << contract->name;
     testing::Problem problem = *first;
     problem.pad = 0;
-    problem.in_place = problem.single = false;
+    problem.in_place = false;
+    problem.single.clear();
     problem.master = {true};
     for (const OptionSpec& option : contract->options)  // what is given may want a choice
       if (!option.choices.empty()) problem.options.emplace_back(option.name, option.choices[0]);
@@ -48,7 +49,13 @@ TEST(Requirements, EveryOperandThatIsNotOptionalIsGiven) {
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {
       Call call = good;
       operand(call, i) = {};
-      if (contract.operands[i].optional)
+      const OperandSpec& spec = contract.operands[i];
+      const bool belongs =
+          std::any_of(contract.operands.begin(), contract.operands.end(),
+                      [&](const OperandSpec& other) { return other.with == spec.name || spec.with == other.name; });
+      if (belongs)
+        expect_refused(call, spec.name, "it is given with");
+      else if (spec.optional)
         EXPECT_TRUE(check(call).ok());
       else
         expect_refused(call, contract.operands[i].name, "is missing");
@@ -129,7 +136,7 @@ TEST(Requirements, WhatIsWrittenOverlapsNothingElse) {
         if (i == j || written.role == Role::in) continue;
         Call call = good;
         operand(call, i).data = operand(call, j).data;
-        if (written.may_alias == other.name || other.may_alias == written.name) {
+        if (written.may_lie_over(other.name) || other.may_lie_over(written.name)) {
           EXPECT_TRUE(check(call).ok()) << written.name << " over " << other.name;
           operand(call, i).data = static_cast<std::byte*>(operand(call, j).data) + size_of(operand(call, i).type);
         }

@@ -92,13 +92,13 @@ std::string_view name_of(Guard guard) {
 
 std::string text_of(const RowPlan& p) {
   return fmt::format(
-      "RowPlan plan{{.kinds = {:#x}, .staged = {:#x}, .ahead = {:#x}, .sums = {:#x}, .zeros = {:#x}, .cols = {}, .wide "
-      "= {}, .chunks "
-      "= {}, .threads = {}, "
+      "RowPlan plan{{.kinds = {:#x}, .staged = {:#x}, .ahead = {:#x}, .sums = {:#x}, .made = {:#x}, .zeros = {:#x}, "
+      ".cols "
+      "= {}, .wide = {}, .chunks = {}, .threads = {}, "
       ".teams = {}, .cluster = {}, .stages = {}, .access = {}, .guard = {}, .on_chip = {}, .blind = {}, .held = {}, "
       ".checked = {}, .finishes = {}}}",
-      p.kinds, p.staged, p.ahead, p.sums, p.zeros, p.cols, p.wide, p.chunks, p.threads, p.teams, p.cluster, p.stages,
-      p.access, name_of(p.guard), p.on_chip, p.blind, p.held, p.checked, p.finishes);
+      p.kinds, p.staged, p.ahead, p.sums, p.made, p.zeros, p.cols, p.wide, p.chunks, p.threads, p.teams, p.cluster,
+      p.stages, p.access, name_of(p.guard), p.on_chip, p.blind, p.held, p.checked, p.finishes);
 }
 std::string text_of(const EachPlan& p) {
   return fmt::format(

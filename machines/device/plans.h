@@ -14,6 +14,7 @@ struct RowPlan {
   std::uint32_t staged;  // bit i: operand i is a matrix that is read, staged through shared memory
   std::uint32_t ahead;   // bit i: operand i has one value per row, read while the row before is worked on
   std::uint32_t sums;    // bit i: operand i is a sum over rows; rows are then worked on in chains of 32, one block each
+  std::uint32_t made;    // bit i: operand i is a matrix that is written: off chip, a row made in its name has memory
   std::uint32_t zeros;   // bit i: scalar i is +0, known to the compiler
   int cols;              // where the compiler is to know them: powers of two, and long rows; else 0
   int wide;              // neighbouring elements a thread holds: 8 or 4
@@ -22,7 +23,7 @@ struct RowPlan {
   int teams;             // rows a block works on at once; more than one only where a team is 32 threads
   int cluster;           // blocks that share a row
   int stages;            // rows on their way or in use at once
-  int access;            // bytes of one memory access
+  int access;            // bytes of one memory access at the most
   Guard guard;
   bool on_chip;   // a row stays on chip; otherwise it is read again for every pass
   bool blind;     // vectors beyond the row are worked on as zeros, so that its last block takes no longer

@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from binary32 import Enclosure, nearest_binary32
+from binary32 import F32, Enclosure, nearest_binary32
 
 ONE = np.float32(1)
 
@@ -22,3 +22,8 @@ def column(per_row):
     if isinstance(per_row, Enclosure):
         return per_row.map(column)
     return per_row[:, None]
+
+
+def type_of(storage, array):
+    """What an operand is stored in that may be f32 beside the storage type."""
+    return F32 if array.dtype == F32.dtype else storage

@@ -60,6 +60,22 @@ class Mathematics(unittest.TestCase):
         self.close(got["dx"], (h - h.mean(1, keepdims=True)
                                - xhat * (h * xhat).mean(1, keepdims=True)) / std)
 
+    def test_rmsnorm(self):
+        rng = families.generator("rmsnorm mathematics")
+        x, residual, dy, dsum = (families.normal(F32, (9, 70), rng) for _ in range(4))
+        gamma = families.normal(F32, (70,), rng)
+        wide = x.astype(float) + residual.astype(float)
+        rms = np.sqrt((wide**2).mean(1, keepdims=True) + 1e-5)
+        xhat, h = wide / rms, dy.astype(float) * gamma
+        got = oracle.rmsnorm_forward(F32, {"x": x, "residual": residual, "gamma": gamma},
+                                     {"eps": "1e-5"})
+        self.close(got["sum"], wide)
+        self.close(got["y"], xhat * gamma)
+        got = oracle.rmsnorm_backward(F32, {"dy": dy, "x": got["sum"], "gamma": gamma, "dsum": dsum,
+                                            "rstd": got["rstd"]}, {})
+        self.close(got["dgamma"], (dy * xhat).sum(0))
+        self.close(got["dx"], (h - xhat * (h * xhat).mean(1, keepdims=True)) / rms + dsum)
+
     def test_softmax(self):
         rng = families.generator("softmax mathematics")
         x, dy = (families.normal(F32, (9, 70), rng) for _ in range(2))
