@@ -25,9 +25,13 @@ std::string request(const testing::Problem& problem) {
   constexpr const char* spreads[] = {"uniform", "zipf", "equal"};
   nlohmann::json sizes = nlohmann::json::object();
   for (const auto& [name, value] : problem.sizes) sizes[name] = value;
+  nlohmann::json options = nlohmann::json::object();
+  for (const auto& [name, value] : problem.options) options[name] = value;
   return nlohmann::json{{"key", problem.text()},
                         {"operator", problem.contract->name},
                         {"sizes", sizes},
+                        {"options", options},
+                        {"to", name_of(problem.to)},
                         {"list", problem.list},
                         {"type", name_of(problem.storage)},
                         {"spread", spreads[static_cast<std::size_t>(problem.spread)]}}

@@ -9,14 +9,16 @@
 #include "compiler/compiler.h"
 #include "evidence/accuracy.h"
 #include "evidence/verify.h"
+#include "machines/device/compile_ahead.h"
 #include "operators/tests/edges.h"
 
 namespace tokitai {
 namespace {
 
 TEST(Skeleton, IsTheOnlyFamilyOfThisLibrary) {
-  ASSERT_EQ(contracts().size(), 1U);
+  ASSERT_EQ(contracts().size(), 2U);
   EXPECT_EQ(contracts()[0]->name, "skeleton.forward");
+  EXPECT_EQ(contracts()[1]->name, "skeleton.words");
 }
 
 TEST(Skeleton, EqualsTheReferenceBitForBitInEveryWayOfRunningIt) {
@@ -47,6 +49,30 @@ TEST(Skeleton, EqualsTheReferenceOnCheckedFibers) {
   EXPECT_EQ(result.summary.failed, 0) << result.summary.first_failure;
 }
 
+// Every word of values in the text of both vendors' compilers.
+TEST(Skeleton, CompilesForGpusOfBothKinds) {
+  const auto problems = testing::problems(testing::Use::compile);
+  ASSERT_TRUE(problems.ok()) << problems.status().message();
+  std::vector<Call> calls;
+  for (const testing::Problem& problem : problems.value())
+    calls.push_back(testing::call_without_memory(problem).value());
+  ASSERT_GE(calls.size(), 2U);
+  const auto texts = device::device_headers();
+  std::vector<compiler::Header> headers;
+  for (const device::Text& text : texts) headers.push_back({text.name, text.text});
+  int compiled = 0;
+  for (const char* name : {"sm_90a", "gfx942"}) {
+    const compiler::Target target = compiler::find_target(name).value();
+    if (!compiler::toolchain(target.vendor).ok()) continue;
+    for (int variant = 0; variant < device::kVariants; ++variant) {
+      const Status status = device::compile_ahead(calls, {target, 100, variant}, headers, target, {});
+      EXPECT_TRUE(status.ok()) << name << ": " << status.message();
+    }
+    ++compiled;
+  }
+  if (compiled == 0) GTEST_SKIP() << "no compiler for GPUs";
+}
+
 TEST(Skeleton, ComputesItsFormula) {
   const float x[2][2] = {{3, 4}, {0, 0}};
   float y[2][2] = {}, rstd[2] = {};
@@ -68,8 +94,33 @@ TEST(Skeleton, NoDerivedBoundIsExceeded) {
   Device device = open("cpu").value();
   const auto found = evidence::accuracy(problems.value(), device);
   ASSERT_TRUE(found.ok()) << found.status().message();
-  EXPECT_GT(found->front().outputs, 10000);
-  EXPECT_EQ(found->front().exceeded, 0) << found->front().first_exceeded;
+  ASSERT_EQ(found->size(), 2U);
+  for (const auto& one : found.value()) {
+    EXPECT_GT(one.outputs, 10000);
+    EXPECT_EQ(one.exceeded, 0) << one.first_exceeded;
+  }
+}
+
+TEST(Skeleton, CopiesBitsWhereTypesAreOne) {
+  on_every_device(
+      "skeleton.words rows=2 cols=37 type=f16 to=f16 pad=0,3",
+      [](const Operand& of) { reference::at<std::uint16_t>(of("x"), 1, 36) = 0xfe01; },
+      [](const Operand& of) { EXPECT_EQ(reference::at<std::uint16_t>(of("copy"), 1, 36), 0xfe01); });
+}
+TEST(Skeleton, SkipsWithoutWriting) {
+  const float x[3] = {1, 2000, 3};
+  float y[3] = {7, 7, 7}, copy[3] = {7, 7, 7};
+  for (Device& device : host_devices()) {
+    Call call =
+        bind(SkeletonWords{.x = matrix(x, 1, 3), .skip_large = true, .y = matrix(y, 1, 3), .copy = matrix(copy, 1, 3)});
+    Outcome outcome;
+    const Status status = device.run(call, &outcome);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_TRUE(outcome.skipped);
+    EXPECT_EQ(outcome.skipped_position, 1);
+    EXPECT_EQ(y[0], 7);
+    EXPECT_EQ(copy[2], 7);
+  }
 }
 
 TEST(Skeleton, SpreadsANanOverItsRow) {

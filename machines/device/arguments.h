@@ -8,7 +8,7 @@ namespace tokitai::device {
 
 // Addresses are pointers; kernels on the lockstep machine cannot look into them, only make memory of them.
 struct Operand {
-  Address<void*, Row, Column, Counted> data;
+  Address<void*, Row, Column, Counted, Element> data;
   std::int64_t stride;  // elements from one row to the next
 };
 
@@ -24,7 +24,8 @@ struct Arguments {
   float scalar[12];
   std::int64_t option[8];
   std::uint64_t options_set;  // bit i: option i was given
-  // row: rows, cols. segment: queries, dim, vocab. tile: rows, cols, inner. each: tensors, pieces of work.
+  // row: rows, cols. segment: queries, dim, vocab. tile: rows, cols, inner. each: tensors, pieces of work;
+  // of a single tensor elements, pieces, or where its rows are apart rows, columns (pairs), rows of the table.
   std::int64_t extent[3];
   Address<const Tensor*, InList> tensors;
   Address<void*, Workspace> workspace;

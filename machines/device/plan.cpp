@@ -17,12 +17,29 @@ namespace {
 [[maybe_unused]] constexpr Pattern pattern_id(patterns::Segment) { return Pattern::segment; }
 [[maybe_unused]] constexpr Pattern pattern_id(patterns::Tile) { return Pattern::tile; }
 
+// A definition's own questions about options, asked before there is any element.
+template <class D> struct Asked : D::Names {
+  const Call& call;
+  explicit Asked(const Call& c) : call(c) {}
+  template <int I> std::int64_t value(IntegerOption<I>) const { return call.option(I).i; }
+  template <int I> float value(Scalar<I>) const { return call.scalars[I]; }
+  template <class O> bool has(O) const { return call.operand(O::index).present(); }
+};
+template <class D> EachFacts each_facts([[maybe_unused]] const Call& call) {
+  EachFacts facts;
+  if constexpr (requires(Asked<D>& m) { D::checked(m); }) facts.checked = D::checked(Asked<D>(call));
+  if constexpr (requires { D::table; }) facts.table = D::table.index;
+  if constexpr (requires(Asked<D>& m) { D::asks(m); }) facts.accepts = D::asks(Asked<D>(call));
+  return facts;
+}
+
 struct Entry {
   std::string_view name;
   Pattern pattern;
+  EachFacts (*facts)(const Call&);
 };
 template <class... D> void add(Family<D...>, std::vector<Entry>& entries) {
-  (entries.push_back({D::name, pattern_id(typename D::Pattern{})}), ...);
+  (entries.push_back({D::name, pattern_id(typename D::Pattern{}), &each_facts<D>}), ...);
 }
 const std::vector<Entry>& table() {
   static const std::vector<Entry> entries = [] {
@@ -146,8 +163,8 @@ std::string text_of(const RowPlan& p) {
 std::string text_of(const EachPlan& p) {
   return fmt::format(
       "EachPlan plan{{.kinds = {:#x}, .mixed = {:#x}, .zeros = {:#x}, .wide = {}, .turns = {}, .threads = {}, .checked "
-      "= {}}}",
-      p.kinds, p.mixed, p.zeros, p.wide, p.turns, p.threads, p.checked);
+      "= {}, .access = {}, .lanes = {}, .period = {}, .choices = {:#x}}}",
+      p.kinds, p.mixed, p.zeros, p.wide, p.turns, p.threads, p.checked, p.access, p.lanes, p.period, p.choices);
 }
 std::string text_of(const SegmentPlan& p) {
   return fmt::format(
@@ -178,9 +195,12 @@ std::vector<Text> lockstep_headers() {
 }
 
 Answer answer_of(Pattern pattern, std::uint64_t flag) {
-  // As the patterns write it: each.h, segment.h.
-  constexpr std::uint64_t kTooMany = std::uint64_t{1} << 63, kPositions = (std::uint64_t{1} << 40) - 1;
+  // As the patterns write it: each.h, each_tensor.h, segment.h.
+  constexpr std::uint64_t kTooMany = std::uint64_t{1} << 63, kRowRefused = kTooMany,
+                          kPositions = (std::uint64_t{1} << 40) - 1;
   if (flag == kUnflagged) return {};
+  if (pattern == Pattern::each && (flag & kRowRefused) != 0)
+    return {Answer::refused, static_cast<std::int64_t>(flag & ~kRowRefused)};
   if (pattern == Pattern::each)
     return {Answer::skipped, static_cast<std::int64_t>(flag & kPositions), static_cast<std::int64_t>(flag >> 40)};
   if ((flag & kTooMany) != 0) return {Answer::too_many, static_cast<std::int64_t>(flag & ~kTooMany)};
@@ -188,9 +208,9 @@ Answer answer_of(Pattern pattern, std::uint64_t flag) {
 }
 
 namespace {
-Result<Program> plan_with(Pattern pattern, const Call& call, const Machinery& machinery) {
-  switch (pattern) {
-    case Pattern::each: return plan_each(call, machinery);
+Result<Program> plan_with(const Entry& entry, const Call& call, const Machinery& machinery) {
+  switch (entry.pattern) {
+    case Pattern::each: return plan_each(call, machinery, entry.facts(call));
     case Pattern::row: return plan_row(call, machinery);
     case Pattern::segment: return plan_segment(call, machinery);
     case Pattern::tile: return plan_tile(call, machinery);
@@ -202,7 +222,7 @@ Result<Program> plan_with(Pattern pattern, const Call& call, const Machinery& ma
 Result<Program> plan(const Call& call, const Machinery& machinery) {
   for (const Entry& entry : table()) {
     if (entry.name != call.contract->name) continue;
-    Result<Program> program = plan_with(entry.pattern, call, machinery);
+    Result<Program> program = plan_with(entry, call, machinery);
     // Kernels that come second wait for the first themselves.
     if (program.ok())
       for (std::size_t i = 1; i < program->launches.size(); ++i)

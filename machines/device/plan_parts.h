@@ -30,7 +30,13 @@ std::string text_of(const SegmentPlan& plan);
 std::string text_of(const TilePlan& plan);
 
 Result<Program> plan_row(const Call& call, const Machinery& machinery);
-Result<Program> plan_each(const Call& call, const Machinery& machinery);
+// What a definition of the each pattern has, for a call.
+struct EachFacts {
+  bool checked = false;  // a pass over the elements may call the step off
+  bool accepts = false;  // every row is asked before anything is written
+  int table = -1;        // the operand whose columns repeat along a row, in pairs of elements
+};
+Result<Program> plan_each(const Call& call, const Machinery& machinery, const EachFacts& facts);
 Result<Program> plan_segment(const Call& call, const Machinery& machinery);
 Result<Program> plan_tile(const Call& call, const Machinery& machinery);
 

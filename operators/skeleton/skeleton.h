@@ -14,4 +14,16 @@ struct SkeletonForward {
 Status skeleton_forward(Device& device, const SkeletonForward& arguments);
 Call bind(const SkeletonForward& arguments);
 
+struct SkeletonWords {
+  ConstView x;          // [rows, cols]
+  ConstView bias = {};  // [rows, cols], optional
+  float offset = 1;
+  bool erf = false;         // instead of tanh
+  bool skip_large = false;  // change nothing if an x is above 1000
+  View y;                   // [rows, cols]; may be x
+  View copy;                // [rows, cols], of any type
+};
+Status skeleton_words(Device& device, const SkeletonWords& arguments);
+Call bind(const SkeletonWords& arguments);
+
 }  // namespace tokitai
