@@ -55,6 +55,8 @@ tokitai_test(gradients_test fast SOURCES evidence/tests/gradients_test.cpp LIBRA
 tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp operators/tests/mathematics_test.cpp)
 tokitai_test(edges_test fast SOURCES operators/tests/edges_test.cpp operators/tests/embedding_edges_test.cpp)
 
+tokitai_test(rope_table_test fast SOURCES operators/rope/table_test.cpp LIBRARIES ${MPFR_LIBRARY} ${GMP_LIBRARY})
+
 tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compiler/tests/audit_ptx_test.cpp
   compiler/tests/audit_test.cpp compiler/tests/cache_test.cpp compiler/tests/cache_trust_test.cpp compiler/tests/compile_test.cpp
   compiler/tests/files_test.cpp)

@@ -1,13 +1,18 @@
 // Tokitai: training operators that carry a contract. One include for all of them.
 #pragma once
 #include "tokitai/adamw.h"
+#include "tokitai/add.h"
+#include "tokitai/cast.h"
 #include "tokitai/cross_entropy.h"
 #include "tokitai/device.h"
 #include "tokitai/embedding.h"
+#include "tokitai/gelu.h"
 #include "tokitai/gemm.h"
 #include "tokitai/layernorm.h"
+#include "tokitai/rope.h"
 #include "tokitai/softmax.h"
 #include "tokitai/status.h"
+#include "tokitai/swiglu.h"
 #include "tokitai/tensor.h"
 #include "tokitai/view.h"
 

@@ -2,15 +2,20 @@
 // machine: memory is indexed by places only. A tree with an access that goes around the proved functions does not
 // build. Nothing is linked with it. The plans are such as the planner makes (`tokitai compile --emit plan`).
 #include "machines/device/each.h"
+#include "machines/device/each_tensor.h"
 #include "machines/device/row_kernels.h"
 #include "machines/device/segment.h"
 #include "machines/device/tile.h"
 #include "operators/adamw/definition.h"
+#include "operators/cast/definition.h"
 #include "operators/cross_entropy/definition.h"
 #include "operators/embedding/definition.h"
 #include "operators/gemm/definition.h"
 #include "operators/layernorm/definition.h"
+#include "operators/rope/definition.h"
+#include "operators/skeleton/definition.h"
 #include "operators/softmax/definition.h"
+#include "operators/swiglu/definition.h"
 
 namespace tokitai::device {
 
@@ -126,6 +131,20 @@ constexpr TilePlan kPlan53{.kinds = 0x111, .rows = 256, .cols = 128, .inner = 16
 template void tile_kernel<gemm::GradB, kPlan53>(const Arguments&);
 constexpr RowPlan kPlan54{.kinds = 0x1351, .staged = 0x1, .ahead = 0x2, .zeros = 0xfcd, .cols = 0, .wide = 8, .chunks = 1, .threads = 256, .teams = 8, .cluster = 1, .stages = 2, .access = 4, .guard = Guard::elements, .on_chip = true, .blind = false, .held = false, .column_sums = false, .checked = true, .finishes = false};
 template void row_kernel<cross_entropy::ForwardBackward, kPlan54>(const Arguments&);
+constexpr EachPlan kPlan55{.kinds = 0x1111, .mixed = 0x0, .zeros = 0xffe, .wide = 8, .turns = 2, .threads = 256, .checked = false, .access = 16, .lanes = 0, .period = 0, .choices = 0x110};
+template void each_tensor_kernel<skeleton::Words, kPlan55>(const Arguments&);
+constexpr EachPlan kPlan56{.kinds = 0x2303, .mixed = 0x0, .zeros = 0xffe, .wide = 8, .turns = 1, .threads = 128, .checked = true, .access = 4, .lanes = 16, .period = 0, .choices = 0x220};
+template void each_tensor_kernel<skeleton::Words, kPlan56>(const Arguments&);
+template void each_tensor_check_kernel<skeleton::Words, kPlan56>(const Arguments&);
+constexpr EachPlan kPlan57{.kinds = 0x11111, .mixed = 0x0, .zeros = 0xfff, .wide = 8, .turns = 2, .threads = 256, .checked = false, .access = 2, .lanes = 64, .period = 0, .choices = 0x0};
+template void each_tensor_kernel<swiglu::Backward, kPlan57>(const Arguments&);
+constexpr EachPlan kPlan58{.kinds = 0x22, .mixed = 0x0, .zeros = 0xfff, .wide = 8, .turns = 2, .threads = 256, .checked = false, .access = 8, .lanes = 0, .period = 0, .choices = 0x0};
+template void each_tensor_kernel<cast::Forward, kPlan58>(const Arguments&);
+constexpr EachPlan kPlan59{.kinds = 0x14331, .mixed = 0x0, .zeros = 0xfff, .wide = 8, .turns = 2, .threads = 256, .checked = true, .access = 16, .lanes = 32, .period = 32, .choices = 0x10};
+template void each_rows_check_kernel<rope::Forward, kPlan59>(const Arguments&);
+template void each_tensor_kernel<rope::Forward, kPlan59>(const Arguments&);
+constexpr EachPlan kPlan60{.kinds = 0x10331, .mixed = 0x0, .zeros = 0xfff, .wide = 1, .turns = 1, .threads = 128, .checked = false, .access = 2, .lanes = 16, .period = 9, .choices = 0x20};
+template void each_tensor_kernel<rope::Backward, kPlan60>(const Arguments&);
 // clang-format on
 
 }  // namespace tokitai::device
