@@ -11,6 +11,9 @@ const OptionSpec kTanh{"tanh",   OptionKind::flag, option_integer(0),
                        "0 or 1", option::flag,     "tanh of a cubic instead of the error function"};
 constexpr std::string_view kFarBelow =
     "No claim about the relative error where x is below -4: 1+t is what is left of two numbers that nearly cancel.";
+constexpr std::string_view kConstants =
+    "Each constant is the nearest f32: dx is the derivative of the real GELU up to their roundings, not that of the "
+    "forward with its rounded constants.";
 
 }  // namespace
 
@@ -40,7 +43,7 @@ std::span<const Contract> contracts() {
        .ensures = {kFormulaPromise, kBoundPromise},
        .determinism = kElementBits,
        .edges = {"NaN and infinity spread as the formula says.", "NaN results are canonical.", "Subnormals are kept."},
-       .non_claims = {kFarBelow, kBoundOfData},
+       .non_claims = {kFarBelow, kConstants, kBoundOfData},
        .operands = {{"dy", in, storage, {"rows", "cols"}, "gradient of the output"},
                     {"x", in, storage, {"rows", "cols"}, "the forward's input"},
                     {"dx", out, storage, {"rows", "cols"}, "gradient of x", false, "dy"}},
