@@ -10,12 +10,19 @@ ONE, HALF = np.float32(1), np.float32(0.5)
 C0, C1, C3 = (np.float32(math.sqrt(2 / math.pi) * factor) for factor in (1, 0.044715, 3 * 0.044715))
 
 
+def sigmoidal(x, function, one_from):
+    """An odd function that is exactly 1 from there on (docs/numerics.md) and never beyond."""
+    bounds = within_one_ulp(function(x.astype(np.float64)))
+    ones = np.where(x < 0, -ONE, ONE)
+    return bounds.map(lambda side: np.where(abs(x) >= one_from, ones, np.clip(side, -ONE, ONE)))
+
+
 def erf_enclosure(x):
-    return within_one_ulp(np.vectorize(math.erf, otypes=[np.float64])(x.astype(np.float64)))
+    return sigmoidal(x, np.vectorize(math.erf, otypes=[np.float64]), 3.97)
 
 
 def tanh_enclosure(x):
-    return within_one_ulp(np.tanh(x.astype(np.float64)))
+    return sigmoidal(x, np.tanh, 10)
 
 
 def held(x):
