@@ -69,12 +69,11 @@ Status DeviceOperands::put_indices(const testing::Problem& problem, std::size_t 
   const Contract& contract = *call_.contract;
   const int option = std::max(contract.option_index("ignore_index"), contract.option_index("padding_index"));
   const std::int64_t* hole = option >= 0 && call_.option(option).set ? &call_.option(option).i : nullptr;
-  const std::int64_t limit = problem.size("vocab") != 0 ? problem.size("vocab") : problem.size("cols");
   std::vector<std::byte>& host = indices_[operand];
   host.resize(static_cast<std::size_t>(testing::extent_of(view)));
   View here = view;
   here.data = host.data();
-  testing::fill_indices(here, limit, problem.spread, kSeed, operand + 1, hole);
+  testing::fill_indices(here, testing::index_limit(problem), problem.spread, kSeed, operand + 1, hole);
   return device.copy_in(view.data, host.data(), static_cast<std::int64_t>(host.size()));
 }
 

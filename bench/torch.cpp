@@ -27,9 +27,13 @@ std::string request(const testing::Problem& problem) {
   nlohmann::json optional = nlohmann::json::array();  // the optional operands that are given
   for (const OperandSpec& spec : problem.contract->operands)
     if (spec.optional && problem.gives(spec, 0)) optional.push_back(spec.name);
+  nlohmann::json options = nlohmann::json::object();
+  for (const auto& [name, value] : problem.options) options[name] = value;
   return nlohmann::json{{"key", problem.text()},
                         {"operator", problem.contract->name},
                         {"sizes", sizes},
+                        {"options", options},
+                        {"to", name_of(problem.to)},
                         {"list", problem.list},
                         {"optional", optional},
                         {"type", name_of(problem.storage)},

@@ -1,5 +1,5 @@
 # Times PyTorch's operators on an NVIDIA GPU on the problems given on standard input, one JSON object a line:
-#   {"key": ..., "operator": ..., "sizes": {...}, "list": [...], "type": "f16", "spread": "uniform"}
+#   {"key": ..., "operator": ..., "sizes": {...}, "options": {...}, "list": [...], "type": "f16", "to": "f32", "spread": "uniform"}
 # Argument: the device's number. The first output line names the version; then one line a problem, with "seconds",
 # "host_seconds" from a call to its return, "bytes" where the peer moves other bytes than we do, and a "remark"; or with an error.
 #

@@ -1,5 +1,5 @@
 # Times PyTorch's CPU operators on the problems given on standard input, one JSON object a line:
-#   {"key": ..., "operator": ..., "sizes": {...}, "list": [...], "type": "f16", "spread": "uniform"}
+#   {"key": ..., "operator": ..., "sizes": {...}, "options": {...}, "list": [...], "type": "f16", "to": "f32", "spread": "uniform"}
 # The first output line names the version; then one line a problem: {"key": ..., "seconds": ...} or an error.
 #
 # What is timed is in operators/FAMILY/peer.py, which lies beside this file as peer_FAMILY.py: a function

@@ -131,7 +131,8 @@ Status Tensors::output(std::size_t operand, std::size_t tensor, Operands& set, c
   const OperandSpec& spec = request_->contract->operands[operand];
   const Type storage = storage_.value_or(Type::f32);
   switch (spec.type) {
-    case TypeRule::storage: view.type = storage; break;
+    case TypeRule::storage:
+    case TypeRule::floating: view.type = storage; break;
     case TypeRule::f32: view.type = Type::f32; break;
     case TypeRule::storage_or_f32:
       view.type = spec.single_by_default ? Type::f32 : storage;

@@ -60,6 +60,8 @@ target_include_directories(golden_test PRIVATE ${TOKITAI_GENERATED})
 tokitai_family_files(edges_tests edges_test.cpp ${TOKITAI_FAMILIES})
 tokitai_test(edges_test fast SOURCES ${edges_tests})
 
+tokitai_test(rope_table_test fast SOURCES operators/rope/table_test.cpp LIBRARIES ${MPFR_LIBRARY} ${GMP_LIBRARY})
+
 tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compiler/tests/audit_ptx_test.cpp
   compiler/tests/audit_test.cpp compiler/tests/cache_test.cpp compiler/tests/cache_trust_test.cpp compiler/tests/compile_test.cpp
   compiler/tests/files_test.cpp)

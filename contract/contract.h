@@ -16,6 +16,7 @@ enum class TypeRule : std::uint8_t {
   storage,  // f16, bf16 or f32, the same for every such operand of a call
   f32,
   storage_or_f32,  // each such operand has the one or the other, as the caller gives it
+  floating,        // f16, bf16 or f32, whatever the others are
   index,           // i32 or i64
   i64,
 };

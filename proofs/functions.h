@@ -41,6 +41,11 @@ struct Functions {
   Int (*before_middle)(Int) = device::before_middle;
   Long (*piece_begin)(Long, Long, int, int, int) = device::piece_begin;
   Long (*vector_begin)(Long, Int, Int, int, int) = device::vector_begin;
+  Long (*lane_column)(Long, Int, Int, int, int) = device::lane_column;
+  Long (*first_of_pair)(Long, int) = device::first_of_pair;
+  Long (*second_of_pair)(Long, int) = device::second_of_pair;
+  Long (*side_by_side)(Long) = device::side_by_side;
+  Long (*table_column)(Long, int) = device::table_column;
 
   // --- row
   device::RowNumbers (*row_numbers)(const device::RowPlan&) = device::row_numbers;

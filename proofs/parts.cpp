@@ -27,7 +27,9 @@ struct Cutter {
   void operator()(const device::EachPlan& p) {
     device::EachPlan plan{};
     plan.wide = p.wide, plan.turns = p.turns, plan.threads = p.threads;
+    plan.lanes = p.lanes, plan.period = p.period;
     parts.emplace_back(EachElements{plan});
+    if (p.lanes != 0) parts.emplace_back(RowTeams{p.threads / p.lanes});
   }
   void operator()(const device::RowPlan& p) {
     device::RowPlan columns{};

@@ -16,7 +16,10 @@ template <class... F> Choices(F...) -> Choices<F...>;
 
 std::string words(const EachElements& part) {
   const device::EachPlan& p = part.plan;
-  return fmt::format("{} threads, {} x {} elements", p.threads, p.turns, p.wide);
+  std::string text = fmt::format("{} threads, {} x {} elements", p.threads, p.turns, p.wide);
+  if (p.lanes != 0) text += fmt::format(", {} threads a row", p.lanes);
+  if (p.period != 0) text += fmt::format(", periods of {} pairs", p.period);
+  return text;
 }
 std::string words(const RowColumns& part) {
   const device::RowPlan& p = part.plan;

@@ -3,6 +3,7 @@
 #include "tokitai/device.h"
 #include "tokitai/operators.h"
 #include "tokitai/status.h"
+#include "tokitai/swiglu.h"
 #include "tokitai/tensor.h"
 #include "tokitai/view.h"
 

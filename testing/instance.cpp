@@ -17,15 +17,11 @@ Type type_of(const OperandSpec& spec, const Problem& problem) {
     case TypeRule::storage: return problem.storage;
     case TypeRule::f32: return Type::f32;
     case TypeRule::storage_or_f32: return problem.is_single(spec) ? Type::f32 : problem.storage;
+    case TypeRule::floating: return problem.to;
     case TypeRule::index: return problem.index;
     case TypeRule::i64: return Type::i64;
   }
   return Type::f32;
-}
-
-// What indices point into: labels into the columns, queries into the vocabulary.
-std::int64_t index_limit(const Problem& problem) {
-  return problem.size("vocab") != 0 ? problem.size("vocab") : problem.size("cols");
 }
 
 // The options of a problem, and the views of each operand set, still without memory.
@@ -106,6 +102,12 @@ Result<Call> call_without_memory(const Problem& problem) {
   });
   if (Status s = check(call); !s.ok()) return s;
   return call;
+}
+
+std::int64_t index_limit(const Problem& problem) {
+  for (const std::string_view symbol : {"vocab", "positions"})
+    if (problem.size(symbol) != 0) return problem.size(symbol);
+  return problem.size("cols");
 }
 
 bool has_batch(const Contract& contract, std::size_t operand) {

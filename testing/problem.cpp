@@ -98,6 +98,7 @@ bool operands(const Problem& problem, const std::string& value, std::vector<std:
 bool set(Problem& problem, const std::string& key, const std::string& value) {
   if (key == "type") return choose(value, kTypes, problem.storage);
   if (key == "index") return choose(value, kTypes, problem.index);
+  if (key == "to") return choose(value, kTypes, problem.to);
   if (key == "data") return choose(value, kFamilyNames, problem.family);
   if (key == "spread") return choose(value, kSpreads, problem.spread);
   if (key == "in_place") {
@@ -178,6 +179,8 @@ std::string Problem::text() const {
   if (!list.empty()) line += fmt::format(" {}={}", contract->batch, list_text());
   for (const auto& [name, value] : options) line += fmt::format(" {}={}", name, value);
   line += fmt::format(" type={} data={}", tokitai::name_of(storage), name_of(family));
+  for (const OperandSpec& spec : contract->operands)
+    if (spec.type == TypeRule::floating) line += fmt::format(" to={}", tokitai::name_of(to));
   for (const OperandSpec& spec : contract->operands)
     if (spec.type == TypeRule::index)
       line += fmt::format(" index={} spread={}", tokitai::name_of(index), kSpreads[static_cast<std::size_t>(spread)]);

@@ -25,6 +25,7 @@ struct Problem {
   std::vector<std::pair<std::string, std::string>> options;
   Type storage = Type::f16;
   Type index = Type::i64;
+  Type to = Type::f16;  // of operands whose type is their own
   Family family = Family::normal;
   Spread spread = Spread::uniform;
   std::int64_t pad = 0;             // extra elements between rows

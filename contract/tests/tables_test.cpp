@@ -99,6 +99,7 @@ TEST(Contracts, HaveFallbacksTheyThemselvesAllow) {
 // A definition's names carry positions and types; the contract's tables must say the same.
 template <int I> bool agrees(Storage<I>, TypeRule rule) { return rule == TypeRule::storage; }
 template <int I> bool agrees(Single<I>, TypeRule rule) { return rule == TypeRule::f32; }
+template <int I> bool agrees(Floating<I>, TypeRule rule) { return rule == TypeRule::floating; }
 template <int I> bool agrees(StorageOrSingle<I>, TypeRule rule) { return rule == TypeRule::storage_or_f32; }
 template <int I> bool agrees(Integer<I>, TypeRule rule) { return rule == TypeRule::index || rule == TypeRule::i64; }
 

@@ -2,6 +2,7 @@
 // translation unit is built for and every storage type.
 #pragma once
 #include "machines/cpu/each.h"
+#include "machines/cpu/each_tensor.h"
 #include "machines/cpu/row_run.h"
 #include "machines/cpu/segment.h"
 #include "machines/cpu/tile.h"
@@ -9,7 +10,10 @@
 namespace tokitai::cpu::TK_ISA {
 
 template <class D, Type S> Answer run(patterns::Each, const Call& call, Pool& pool) {
-  return run_each<D, S>(call, pool);
+  if constexpr (kOverList<D>)
+    return run_each<D, S>(call, pool);
+  else
+    return run_tensor<D, S>(call, pool);
 }
 template <class D, Type S> Answer run(patterns::Row, const Call& call, Pool& pool) { return run_row<D, S>(call, pool); }
 template <class D, Type S> Answer run(patterns::Segment, const Call& call, Pool& pool) {

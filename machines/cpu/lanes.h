@@ -152,6 +152,7 @@ template <> struct Memory<Type::f32> {
   static TK_FN void write(Element* p, Packed x) { store(p, x); }
   static TK_FN void copy(Element* to, const Element* from) { store(to, load(from)); }
   static TK_FN void stream(Element* p, Packed x) { hn::Stream(x.v, FloatTag(), p); }
+  static TK_FN void stream_copy(Element* to, const Element* from) { stream(to, load(from)); }
 };
 
 template <> struct Memory<Type::bf16> {
@@ -172,6 +173,7 @@ template <> struct Memory<Type::bf16> {
   static TK_FN void write(Element* p, Packed x) { hn::StoreU(x, HalfTag(), p); }
   static TK_FN void copy(Element* to, const Element* from) { hn::StoreU(hn::LoadU(HalfTag(), from), HalfTag(), to); }
   static TK_FN void stream(Element* p, Packed x) { hn::Stream(x, HalfTag(), p); }
+  static TK_FN void stream_copy(Element* to, const Element* from) { stream(to, hn::LoadU(HalfTag(), from)); }
 };
 
 template <> struct Memory<Type::f16> {
@@ -211,6 +213,7 @@ template <> struct Memory<Type::f16> {
   static TK_FN void write(Element* p, Packed x) { hn::StoreU(x, HalfTag(), p); }
   static TK_FN void copy(Element* to, const Element* from) { hn::StoreU(hn::LoadU(HalfTag(), from), HalfTag(), to); }
   static TK_FN void stream(Element* p, Packed x) { hn::Stream(x, HalfTag(), p); }
+  static TK_FN void stream_copy(Element* to, const Element* from) { stream(to, hn::LoadU(HalfTag(), from)); }
 };
 
 // The last, shorter register of a row: absent lanes read as zero and are never written.

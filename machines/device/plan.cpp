@@ -104,8 +104,9 @@ std::string text_of(const EachPlan& p) {
   return fmt::format(
       "EachPlan plan{{.kinds = {:#x}, .operands = {}, .mixed = {:#x}, .zeros = {:#x}, .wide = {}, .turns = {}, "
       ".threads = {}, .checked "
-      "= {}}}",
-      p.kinds, p.operands, p.mixed, p.zeros, p.wide, p.turns, p.threads, p.checked);
+      "= {}, .access = {}, .lanes = {}, .period = {}, .choices = {:#x}}}",
+      p.kinds, p.operands, p.mixed, p.zeros, p.wide, p.turns, p.threads, p.checked, p.access, p.lanes, p.period,
+      p.choices);
 }
 std::string text_of(const SegmentPlan& p) {
   return fmt::format(
@@ -144,9 +145,12 @@ std::vector<Text> lockstep_headers() {
 }
 
 Answer answer_of(Pattern pattern, std::uint64_t flag) {
-  // As the patterns write it: each.h, segment.h.
-  constexpr std::uint64_t kTooMany = std::uint64_t{1} << 63, kPositions = (std::uint64_t{1} << 40) - 1;
+  // As the patterns write it: each.h, each_tensor.h, segment.h.
+  constexpr std::uint64_t kTooMany = std::uint64_t{1} << 63, kRowRefused = kTooMany,
+                          kPositions = (std::uint64_t{1} << 40) - 1;
   if (flag == kUnflagged) return {};
+  if (pattern == Pattern::each && (flag & kRowRefused) != 0)
+    return {Answer::refused, static_cast<std::int64_t>(flag & ~kRowRefused)};
   if (pattern == Pattern::each)
     return {Answer::skipped, static_cast<std::int64_t>(flag & kPositions), static_cast<std::int64_t>(flag >> 40)};
   if ((flag & kTooMany) != 0) return {Answer::too_many, static_cast<std::int64_t>(flag & ~kTooMany)};

@@ -38,9 +38,14 @@ struct EachPlan {
   std::uint32_t mixed;  // bit i: some tensors have operand i and others lack it, so each is asked
   std::uint32_t zeros;
   int wide;   // neighbouring elements of a thread
-  int turns;  // how often a thread takes such in one piece of work
+  int turns;  // how often a thread takes such in one piece of work; of a single tensor at once
   int threads;
   bool checked;
+  // Of a single tensor; a list has none of these.
+  int access = 0;             // bytes of one memory access
+  int lanes = 0;              // threads that share a row; 0: its rows lie without gaps, as one
+  int period = 0;             // columns of the table that repeats along a row; 0: there is none
+  std::uint64_t choices = 0;  // four bits per option: the value of a flag or choice, and 1; 0: read by the kernel
 };
 
 struct SegmentPlan {

@@ -22,25 +22,26 @@ TEST(Mathematics, LayernormForward) {
 }
 
 TEST(Mathematics, LayernormBackward) {
-  for_problems("layernorm.backward rows=3,70 cols=7,300 single=no,dgamma+dbeta type=f16,bf16,f32", [](const Trial& run) {
-    const View &dy = run.in("dy"), &x = run.in("x"), &gamma = run.in("gamma");
-    const std::int64_t rows = x.rows(), n = x.cols();
-    const auto xhat = [&](std::int64_t r, std::int64_t c) {
-      return (Bounded(read(x, r, c)) - read(run.in("mean"), r)) * read(run.in("rstd"), r);
-    };
-    const auto h = [&](std::int64_t r, std::int64_t c) { return Bounded(read(dy, r, c)) * read(gamma, c); };
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const Bounded c1 = row_sum(n, [&](std::int64_t c) { return h(r, c); }) / static_cast<double>(n);
-      const Bounded c2 = row_sum(n, [&](std::int64_t c) { return h(r, c) * xhat(r, c); }) / static_cast<double>(n);
-      for (std::int64_t c = 0; c < n; ++c)
-        run.expect("dx", r, c, Bounded(read(run.in("rstd"), r)) * (h(r, c) - c1 - xhat(r, c) * c2));
-    }
-    for (std::int64_t c = 0; c < n; ++c) {
-      run.expect("dgamma", c, 0,
-                 column_sum(rows, [&](std::int64_t r) { return Bounded(read(dy, r, c)) * xhat(r, c); }));
-      run.expect("dbeta", c, 0, column_sum(rows, [&](std::int64_t r) { return Bounded(read(dy, r, c)); }));
-    }
-  });
+  for_problems(
+      "layernorm.backward rows=3,70 cols=7,300 single=no,dgamma+dbeta type=f16,bf16,f32", [](const Trial& run) {
+        const View &dy = run.in("dy"), &x = run.in("x"), &gamma = run.in("gamma");
+        const std::int64_t rows = x.rows(), n = x.cols();
+        const auto xhat = [&](std::int64_t r, std::int64_t c) {
+          return (Bounded(read(x, r, c)) - read(run.in("mean"), r)) * read(run.in("rstd"), r);
+        };
+        const auto h = [&](std::int64_t r, std::int64_t c) { return Bounded(read(dy, r, c)) * read(gamma, c); };
+        for (std::int64_t r = 0; r < rows; ++r) {
+          const Bounded c1 = row_sum(n, [&](std::int64_t c) { return h(r, c); }) / static_cast<double>(n);
+          const Bounded c2 = row_sum(n, [&](std::int64_t c) { return h(r, c) * xhat(r, c); }) / static_cast<double>(n);
+          for (std::int64_t c = 0; c < n; ++c)
+            run.expect("dx", r, c, Bounded(read(run.in("rstd"), r)) * (h(r, c) - c1 - xhat(r, c) * c2));
+        }
+        for (std::int64_t c = 0; c < n; ++c) {
+          run.expect("dgamma", c, 0,
+                     column_sum(rows, [&](std::int64_t r) { return Bounded(read(dy, r, c)) * xhat(r, c); }));
+          run.expect("dbeta", c, 0, column_sum(rows, [&](std::int64_t r) { return Bounded(read(dy, r, c)); }));
+        }
+      });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// No operator anyone needs: every verb and every value of the row pattern at once, so that what one machine can do and
-// another cannot is seen when the tests are built. In nobody's list of operators (cmake/skeleton.cmake).
+// No operator anyone needs: every verb and every value of the row pattern at once, and of the each pattern, so that
+// what one machine can do and another cannot is seen when the tests are built. In nobody's list of operators
+// (cmake/skeleton.cmake).
 //   v = a, with b v = RN(a+b) as z holds it    y: an expression of all operations    z: v, scaled by its row's numbers
 //   total_a, total_b, total_y: sums over rows, between other operands, one of them optional
 #pragma once
@@ -56,6 +57,36 @@ struct Rows {
   }
 };
 
-using Operators = Family<Rows>;
+// The same of the each pattern, over a single tensor.
+struct Elements {
+  static constexpr char name[] = "specimen.elements";
+  using Pattern = patterns::Each;
+  struct Names {
+    static constexpr Storage<0> x{};
+    static constexpr Storage<1> bias{};  // optional
+    static constexpr Storage<2> y{};
+    static constexpr Floating<3> copy{};
+    static constexpr IntegerOption<1> squash{};
+    static constexpr IntegerOption<2> skip_large{};
+    static constexpr Scalar<0> offset{};
+  };
+  template <class M> static TK_FN bool checked(const M& e) { return e.value(e.skip_large) != 0; }
+  template <class M> static TK_FN auto valid(M& e) { return !(e.load(e.x) > 1000.0f); }
+  template <class M> static TK_FN void element(M& e) {
+    auto x = e.load(e.x);
+    auto v = select(x > 8.0f, 8.0f, select(x <= -8.0f, -8.0f, x));
+    auto gate = 1.0f / (1.0f + exp(-v));
+    auto root = sqrt(fma(v, v, 1.0f));
+    auto squashed = e.value(e.squash) == 0 ? tanh(v) : erf(v);
+    auto y = (gate - root * 0.5f) / (root + log(root + 1.0f)) + squashed;
+    auto flips = ((y < 0.0f) & !(x == 0.0f)) | (x != x) | (x >= 100.0f);
+    y = select(flips, -y, y + e.value(e.offset));
+    if (e.has(e.bias)) y = maximum(y + e.load(e.bias), -y);
+    e.convert(e.copy, e.x);  // before y is stored, perhaps over x
+    e.store(e.y, y);
+  }
+};
+
+using Operators = Family<Rows, Elements>;
 
 }  // namespace tokitai::specimen

@@ -30,6 +30,8 @@ inline std::vector<Part> samples() {
   using device::Kind;
   device::EachPlan each{};
   each.wide = 4, each.turns = 3, each.threads = 128;
+  device::EachPlan rows = each;
+  rows.turns = 2, rows.lanes = 16, rows.period = 12;
   const device::TilePlan small = tile_plan(64, 64, 4, 4, Kind::f32, 8),
                          large = tile_plan(256, 128, 16, 8, Kind::f16, 16);
   const auto shared = [](const device::TilePlan& p) { return 2 * device::tile_shape(p).buffer * 4; };
@@ -38,6 +40,7 @@ inline std::vector<Part> samples() {
   SegmentRows sums{256, 4, 8, 5, 16, 0, false, false};
   sums.shared_bytes = device::sort_shared_words(8, 32) * 4 + 8 * 256 * 16;
   return {EachElements{each},
+          EachElements{rows},
           RowColumns{row_plan(4, 8, 128, 1, 1, Guard::elements, true)},
           RowColumns{row_plan(8, 8, 96, 1, 2, Guard::vectors, true)},
           RowColumns{row_plan(8, 8, 64, 1, 1, Guard::elements, false)},
