@@ -158,19 +158,19 @@ constexpr RowPlan kPlan64{.kinds = 0x33331111, .staged = 0x41, .ahead = 0x0, .su
 template void row_kernel<layernorm::Forward, kPlan64>(const Arguments&);
 constexpr RowPlan kPlan65{.kinds = 0x333133131, .staged = 0x103, .ahead = 0x18, .sums = 0xc0, .made = 0x20, .zeros = 0xffe, .cols = 4096, .wide = 4, .chunks = 8, .threads = 128, .teams = 1, .cluster = 1, .stages = 2, .access = 16, .guard = Guard::none, .on_chip = true, .blind = false, .held = false, .checked = false, .finishes = false};
 template void row_kernel<layernorm::Backward, kPlan65>(const Arguments&);
-constexpr EachPlan kPlan155{.kinds = 0x1111, .mixed = 0x0, .zeros = 0xffe, .wide = 8, .turns = 2, .threads = 256, .checked = false, .access = 16, .lanes = 0, .period = 0, .choices = 0x110};
+constexpr EachPlan kPlan155{.kinds = 0x1111, .operands = 0, .mixed = 0x0, .zeros = 0xffe, .wide = 8, .turns = 2, .threads = 256, .checked = false, .access = 16, .lanes = 0, .period = 0, .choices = 0x110};
 template void each_tensor_kernel<specimen::Elements, kPlan155>(const Arguments&);
-constexpr EachPlan kPlan156{.kinds = 0x2303, .mixed = 0x0, .zeros = 0xffe, .wide = 8, .turns = 1, .threads = 128, .checked = true, .access = 4, .lanes = 16, .period = 0, .choices = 0x220};
+constexpr EachPlan kPlan156{.kinds = 0x2303, .operands = 0, .mixed = 0x0, .zeros = 0xffe, .wide = 8, .turns = 1, .threads = 128, .checked = true, .access = 4, .lanes = 16, .period = 0, .choices = 0x220};
 template void each_tensor_kernel<specimen::Elements, kPlan156>(const Arguments&);
 template void each_tensor_check_kernel<specimen::Elements, kPlan156>(const Arguments&);
-constexpr EachPlan kPlan157{.kinds = 0x11111, .mixed = 0x0, .zeros = 0xfff, .wide = 8, .turns = 2, .threads = 256, .checked = false, .access = 2, .lanes = 64, .period = 0, .choices = 0x0};
+constexpr EachPlan kPlan157{.kinds = 0x11111, .operands = 0, .mixed = 0x0, .zeros = 0xfff, .wide = 8, .turns = 2, .threads = 256, .checked = false, .access = 2, .lanes = 64, .period = 0, .choices = 0x0};
 template void each_tensor_kernel<swiglu::Backward, kPlan157>(const Arguments&);
-constexpr EachPlan kPlan158{.kinds = 0x22, .mixed = 0x0, .zeros = 0xfff, .wide = 8, .turns = 2, .threads = 256, .checked = false, .access = 8, .lanes = 0, .period = 0, .choices = 0x0};
+constexpr EachPlan kPlan158{.kinds = 0x22, .operands = 0, .mixed = 0x0, .zeros = 0xfff, .wide = 8, .turns = 2, .threads = 256, .checked = false, .access = 8, .lanes = 0, .period = 0, .choices = 0x0};
 template void each_tensor_kernel<cast::Forward, kPlan158>(const Arguments&);
-constexpr EachPlan kPlan159{.kinds = 0x14331, .mixed = 0x0, .zeros = 0xfff, .wide = 8, .turns = 2, .threads = 256, .checked = true, .access = 16, .lanes = 32, .period = 32, .choices = 0x10};
+constexpr EachPlan kPlan159{.kinds = 0x14331, .operands = 0, .mixed = 0x0, .zeros = 0xfff, .wide = 8, .turns = 2, .threads = 256, .checked = true, .access = 16, .lanes = 32, .period = 32, .choices = 0x10};
 template void each_rows_check_kernel<rope::Forward, kPlan159>(const Arguments&);
 template void each_tensor_kernel<rope::Forward, kPlan159>(const Arguments&);
-constexpr EachPlan kPlan160{.kinds = 0x10331, .mixed = 0x0, .zeros = 0xfff, .wide = 1, .turns = 1, .threads = 128, .checked = false, .access = 2, .lanes = 16, .period = 9, .choices = 0x20};
+constexpr EachPlan kPlan160{.kinds = 0x10331, .operands = 0, .mixed = 0x0, .zeros = 0xfff, .wide = 1, .turns = 1, .threads = 128, .checked = false, .access = 2, .lanes = 16, .period = 9, .choices = 0x20};
 template void each_tensor_kernel<rope::Backward, kPlan160>(const Arguments&);
 // clang-format on
 
