@@ -88,7 +88,9 @@ TEST(Requirements, EveryOperandHasATypeOfTheTableAndStorageIsOneType) {
         const auto stored = std::count_if(contract.operands.begin(), contract.operands.end(), [](const OperandSpec& s) {
           return s.type == TypeRule::storage || s.type == TypeRule::storage_or_f32;
         });
-        const Type storage = stored == 1 && contract.operands[i].type == TypeRule::storage ? type : checked.storage;
+        const bool real = type == Type::f16 || type == Type::bf16 || type == Type::f32;
+        const Type storage =
+            stored == 1 && real && contract.operands[i].type == TypeRule::storage ? type : checked.storage;
         if (!allowed(contract.operands[i].type, type, storage))
           expect_refused(call, contract.operands[i].name, "has type");
       }
