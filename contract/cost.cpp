@@ -22,8 +22,9 @@ class Formulas {
       if (factor == "0") continue;
       if (!all.empty()) all += " + ";
       if (factor != "1") all += factor + " * ";
-      all += set == &Record::reads && i == plain_.table && !plain_.sums ? rows_looked_up()
-                                                                        : fmt::format("bytes({})", name(i));
+      all += set == &Record::reads && i == plain_.table && plain_.pattern == Pattern::segment && !plain_.sums
+                 ? rows_looked_up()
+                 : fmt::format("bytes({})", name(i));
     }
     return all.empty() ? "0" : all;
   }
