@@ -1,6 +1,8 @@
 // What a call has to move and compute, from what its definition asks for.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "contract/contract.h"
 #include "contract/formula.h"
 #include "contract/record.h"
@@ -13,6 +15,7 @@ class Formulas {
  public:
   explicit Formulas(const Contract& contract) : contract_(contract), plain_(describe(plainest_way(contract))) {
     for (const Toggle& toggle : toggles_of(contract)) with_.push_back({toggle, describe(way_with(contract, toggle))});
+    for (const Call& way : ways_of(contract)) ways_.push_back(describe(way));
   }
 
   std::string bytes(Set Record::* set) const {
@@ -51,13 +54,16 @@ class Formulas {
     return count == 0 ? "0" : count == 1 ? what : fmt::format("{} * {}", count, what);
   }
 
-  // 1 where an operand is always among them, or where it is given; else what it depends on.
+  // 1 where an operand is always among them; else what that depends on.
   std::string factor_of(Set Record::* set, int operand) const {
+    // Where it is not given it has no bytes.
+    if (contract_.operands[static_cast<std::size_t>(operand)].optional)
+      return std::any_of(ways_.begin(), ways_.end(), [&](const Record& way) { return holds(way.*set, operand); }) ? "1"
+                                                                                                                  : "0";
     const bool always = holds(plain_.*set, operand);
     for (const auto& [toggle, record] : with_) {
       const bool then = holds(record.*set, operand);
       if (then == always) continue;
-      if (toggle.operand == operand) return "1";  // where it is not given it has no bytes
       return then ? toggle.factor : fmt::format("(1 - {})", toggle.factor);
     }
     return always ? "1" : "0";
@@ -77,6 +83,7 @@ class Formulas {
   const Contract& contract_;
   const Record plain_;
   std::vector<With> with_;
+  std::vector<Record> ways_;
 };
 
 }  // namespace
