@@ -1,6 +1,7 @@
 // A contract as data: what an operator reads, writes, requires and promises. Argument checks, the command's
 // parsing, the verifier's problems, the benchmark's byte counts and the documentation come from it.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -24,12 +25,14 @@ struct OperandSpec {
   std::string_view name;
   Role role;
   TypeRule type;
-  std::array<std::string_view, 2> shape;  // symbols; an empty one ends the shape; "1" is the number
+  std::array<std::string_view, kMaxRank> shape;  // symbols; an empty one ends the shape; "1" is the number
   std::string_view text;
   bool optional = false;
   std::string_view may_alias = {};  // the one operand this output may be written over
   std::string_view read_when = {};  // an output that is also read when this option is set
   bool single_by_default = false;   // storage_or_f32: f32 where the caller does not say
+
+  int rank() const { return static_cast<int>(std::find(shape.begin(), shape.end(), "") - shape.begin()); }
 };
 
 enum class OptionKind : std::uint8_t { f32, integer, flag, choice };
@@ -92,6 +95,9 @@ struct Contract {
   // The call takes a list of operand sets, worked on together. Each set has a shape of its own, any without gaps: the
   // one symbol stands for its elements, and the machines see them as a vector.
   bool list = false;
+  // Operands of three or four dimensions may have any strides. Where that is not said, all their rows lie one row
+  // stride apart, and machines may take them for matrices (View::rows, cols, row_stride).
+  bool any_strides = false;
 
   // Beyond what the tables say: relations between options, and host scalars derived from them.
   Status (*prepare)(Call&) = nullptr;

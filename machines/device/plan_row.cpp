@@ -45,7 +45,7 @@ RowPlan facts_of(Facts& f) {
     const OperandSpec& spec = contract.operands[i];
     const View& view = f.call.operands[i];
     if (!view.present()) continue;
-    const bool matrix = view.rank == 2;
+    const bool matrix = view.rank >= 2;
     if (matrix && spec.role != Role::out) p.staged |= 1u << i;
     if (spec.role == Role::out && spec.shape[0] == "cols") {
       p.column_sums = true;
