@@ -29,7 +29,7 @@ tokitai_test(philox_test full SOURCES numerics/tests/philox_test.cpp)
 tokitai_test(contract_test fast SOURCES contract/tests/check_test.cpp contract/tests/check_cost_test.cpp
   contract/tests/json_test.cpp contract/tests/parse_test.cpp
   contract/tests/requirements_test.cpp contract/tests/tables_test.cpp)
-tokitai_test(promises_test fast SOURCES contract/tests/promises_test.cpp)
+tokitai_test(promises_test fast SOURCES contract/tests/names_test.cpp contract/tests/promises_test.cpp)
 target_compile_definitions(promises_test PRIVATE TK_SOURCES="${PROJECT_SOURCE_DIR}")
 tokitai_test(machine_test fast SOURCES machines/tests/bounds_test.cpp machines/tests/cpu_test.cpp
   machines/tests/journal_test.cpp machines/tests/pool_test.cpp machines/tests/refusals_test.cpp

@@ -31,6 +31,9 @@ struct OperandSpec {
   std::string_view may_alias = {};  // the one operand this output may be written over
   std::string_view read_when = {};  // an output that is also read when this option is set
   bool single_by_default = false;   // storage_or_f32: f32 where the caller does not say
+  bool nonnegative = false;         // numbers below zero have no meaning: a second moment, the reciprocal of a root
+  std::string_view below = {};      // of indices: the size they stay below
+  std::string_view left_out = {};   // of indices: the option whose value stands for none
 
   int rank() const { return static_cast<int>(std::find(shape.begin(), shape.end(), "") - shape.begin()); }
 };
@@ -70,6 +73,12 @@ struct Promise {
   std::string_view types = {};  // the storage types it holds for, "bf16 f32"; empty: all
 };
 
+// Of an operator that computes a function and its gradient at once: `gradient` is that of `of` with respect to `by`,
+// times the option `scale`; where the option `mean_when` is on, that of `mean_of`.
+struct OwnGradient {
+  std::string_view gradient, of, by, scale, mean_of, mean_when;
+};
+
 // What a call has to move and compute at the least: each input read once, each output written once.
 struct Cost {
   std::int64_t bytes_read = 0;
@@ -98,6 +107,8 @@ struct Contract {
   // Operands of three or four dimensions may have any strides. Where that is not said, all their rows lie one row
   // stride apart, and machines may take them for matrices (View::rows, cols, row_stride).
   bool any_strides = false;
+
+  OwnGradient own_gradient = {};
 
   // Beyond what the tables say: relations between options, and host scalars derived from them.
   Status (*prepare)(Call&) = nullptr;

@@ -12,6 +12,8 @@ std::span<Operands> sets_of(Call& call);
 
 // Whether the call reads what an operand holds before.
 bool reads(const Call& call, const OperandSpec& spec);
+// The index that stands for none, or nullptr.
+const std::int64_t* left_out(const Call& call, const OperandSpec& spec);
 inline bool writes(const OperandSpec& spec) { return spec.role != Role::in; }
 
 }  // namespace tokitai

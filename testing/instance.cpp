@@ -24,11 +24,6 @@ Type type_of(const OperandSpec& spec, const Problem& problem) {
   return Type::f32;
 }
 
-// What indices point into: labels into the columns, queries into the vocabulary.
-std::int64_t index_limit(const Problem& problem) {
-  return problem.size("vocab") != 0 ? problem.size("vocab") : problem.size("cols");
-}
-
 // Gives a view its strides: `pad` elements behind each row, and where strides may be any also behind each matrix of
 // rows. False where its bytes are beyond counting: they are looked at before anything is multiplied for real.
 bool lay_out(View& view, std::int64_t pad, bool any_strides, std::int64_t& bytes) {
@@ -192,8 +187,6 @@ Result<Instance> Instance::make(const Problem& problem, Filling filling) {
 
 Status Instance::fill_operands(const Problem& problem, Filling filling) {
   const Contract& contract = *problem.contract;
-  const int hole_option = std::max(contract.option_index("ignore_index"), contract.option_index("padding_index"));
-  const std::int64_t* hole = hole_option >= 0 && call_.option(hole_option).set ? &call_.option(hole_option).i : nullptr;
   std::uint64_t stream = 1;
   for (const Operands& set : sets_)
     for (std::size_t i = 0; i < contract.operands.size(); ++i, ++stream) {
@@ -205,9 +198,9 @@ Status Instance::fill_operands(const Problem& problem, Filling filling) {
       if (!read(i)) continue;
       if (!aliased) {
         if (spec.type == TypeRule::index)
-          fill_indices(view, index_limit(problem), problem.spread, kSeed, stream, hole);
+          fill_indices(view, problem.size(spec.below), problem.spread, kSeed, stream, left_out(call_, spec));
         else
-          fill(view, problem.family, kSeed, stream, spec.name == "v" || spec.name == "rstd", filling);
+          fill(view, problem.family, kSeed, stream, spec.nonnegative, filling);
       }
       if (written(i)) {
         const auto* bytes = static_cast<const std::byte*>(view.data);
