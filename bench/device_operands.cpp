@@ -66,14 +66,12 @@ Status DeviceOperands::place(const testing::Problem& problem, Operands& set, std
 
 Status DeviceOperands::put_indices(const testing::Problem& problem, std::size_t operand, const View& view,
                                    Device& device) {
-  const Contract& contract = *call_.contract;
-  const int option = std::max(contract.option_index("ignore_index"), contract.option_index("padding_index"));
-  const std::int64_t* hole = option >= 0 && call_.option(option).set ? &call_.option(option).i : nullptr;
+  const OperandSpec& spec = call_.contract->operands[operand];
   std::vector<std::byte>& host = indices_[operand];
   host.resize(static_cast<std::size_t>(testing::extent_of(view)));
   View here = view;
   here.data = host.data();
-  testing::fill_indices(here, testing::index_limit(problem), problem.spread, kSeed, operand + 1, hole);
+  testing::fill_indices(here, problem.size(spec.below), problem.spread, kSeed, operand + 1, left_out(call_, spec));
   return device.copy_in(view.data, host.data(), static_cast<std::int64_t>(host.size()));
 }
 
@@ -91,8 +89,7 @@ Result<const DeviceOperands::Pattern*> DeviceOperands::pattern(const testing::Pr
   const bool sums = view.type == Type::i64;  // a count: nothing reads it
   if (read(operand) && !sums) {
     const View drawn{host.data(), view.type, 1, {kDrawn, 1}, 1};
-    testing::fill(drawn, problem.family, kSeed, operand + 1, spec.name == "v" || spec.name == "rstd",
-                  testing::Filling::whole);
+    testing::fill(drawn, problem.family, kSeed, operand + 1, spec.nonnegative, testing::Filling::whole);
   }
   Pattern& made = patterns_[operand];
   made.bytes = static_cast<std::int64_t>(host.size());

@@ -42,9 +42,8 @@ Result<std::int64_t> check_piece(Instance& instance, Device& device, std::int64_
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {
       if (!set[i].present() || !instance.written(i) || !instance.has_batch(i)) continue;
       const View& v = set[i];
-      const std::int64_t elements = v.rank == 2 ? (v.rows() - 1) * v.row_stride + v.cols() : v.rows();
       const auto* p = static_cast<const std::byte*>(v.data);
-      kept.push_back({v, {p, p + elements * static_cast<std::int64_t>(size_of(v.type))}});
+      kept.push_back({v, {p, p + v.span() * static_cast<std::int64_t>(size_of(v.type))}});
     }
   instance.reset(std::byte{0xa5});
   Device reference = open("reference").value();

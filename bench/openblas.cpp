@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/peers.h"
+#include "runtime/registry.h"
 
 namespace tokitai::bench {
 namespace {
@@ -32,23 +33,26 @@ Result<Peer> openblas_peer(const std::vector<testing::Problem>& problems, int th
   set_threads(threads);
   Peer peer;
   for (const testing::Problem& problem : problems) {
-    if (problem.contract->family() != "gemm") continue;
-    const auto m = static_cast<int>(problem.size("m")), n = static_cast<int>(problem.size("n")),
-               k = static_cast<int>(problem.size("k"));
-    const auto area = [](int rows, int cols) {
-      return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
+    if (find_operator(*problem.contract)->pattern != Pattern::tile) continue;
+    // The factor that has the output's rows comes first; the size that both have and the output lacks is the inner one.
+    const auto& operands = problem.contract->operands;
+    const std::string_view rows = operands[2].shape[0], cols = operands[2].shape[1];
+    const bool swapped = operands[0].shape[0] != rows && operands[0].shape[1] != rows;
+    const auto &first = operands[swapped ? 1 : 0].shape, &second = operands[swapped ? 0 : 1].shape;
+    const bool first_lies = first[1] == rows, second_lies = second[0] == cols;  // transposed in memory
+    const auto size = [&](std::string_view symbol) { return static_cast<int>(problem.size(symbol)); };
+    const int m = size(rows), n = size(cols), k = size(first[first_lies ? 0 : 1]);
+    const auto made = [](int outer, int inner, int period) {
+      std::vector<float> values(static_cast<std::size_t>(outer) * static_cast<std::size_t>(inner));
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<float>(i % static_cast<std::size_t>(period)) - static_cast<float>(period / 2);
+      return values;
     };
-    std::vector<float> a(area(m, k)), b(area(k, n)), c(area(m, n));
-    for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 17) - 8;
-    for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 13) - 6;
-    for (std::size_t i = 0; i < c.size(); ++i) c[i] = static_cast<float>(i % 11) - 5;
+    const std::vector<float> a = made(m, k, 17), b = made(k, n, 13);
+    std::vector<float> c = made(m, n, 11);
     const auto once = [&] {
-      if (problem.contract->name == "gemm.forward")
-        sgemm(kRowMajor, kNoTrans, kNoTrans, m, n, k, 1, a.data(), k, b.data(), n, 0, c.data(), n);
-      else if (problem.contract->name == "gemm.grad_a")
-        sgemm(kRowMajor, kNoTrans, kTrans, m, k, n, 1, c.data(), n, b.data(), n, 0, a.data(), k);
-      else
-        sgemm(kRowMajor, kTrans, kNoTrans, k, n, m, 1, a.data(), k, c.data(), n, 0, b.data(), n);
+      sgemm(kRowMajor, first_lies ? kTrans : kNoTrans, second_lies ? kTrans : kNoTrans, m, n, k, 1, a.data(),
+            first_lies ? m : k, b.data(), second_lies ? k : n, 0, c.data(), n);
     };
     std::vector<double> seconds;
     for (int i = 0; i < 8; ++i) {

@@ -18,6 +18,7 @@
 #include "cli/table.h"
 #include "evidence/printable.h"
 #include "machines/gpu/driver.h"
+#include "runtime/registry.h"
 
 namespace tokitai::cli {
 namespace {
@@ -92,7 +93,7 @@ double bytes_of(const Row& row) {
   return static_cast<double>(row.timing.cost.bytes_read + row.timing.cost.bytes_written);
 }
 double flops_of(const Row& row) { return static_cast<double>(row.timing.cost.flops); }
-bool compute_bound(const Row& row) { return row.problem->contract->family() == "gemm"; }
+bool compute_bound(const Row& row) { return find_operator(*row.problem->contract)->pattern == Pattern::tile; }
 
 // How many times as fast as the peer: in time, or in bytes per second where the peer moves others.
 double ratio_to(const bench::Peer& peer, const Row& row, double seconds) {

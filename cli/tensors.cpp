@@ -22,12 +22,11 @@ Type memory_type(NpyType type) {
   return Type::f32;
 }
 
-int rank_of(const OperandSpec& spec) { return spec.shape[1].empty() ? 1 : 2; }
-
 // The shape with its symbols: "[vocab = 30, dim = 12]".
 std::string shape_text(const OperandSpec& spec, const View& view) {
-  std::string text = fmt::format("{} = {}", spec.shape[0], view.shape[0]);
-  if (view.rank == 2) text += fmt::format(", {} = {}", spec.shape[1], view.shape[1]);
+  std::string text;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(view.rank); ++d)
+    text += fmt::format("{}{} = {}", d > 0 ? ", " : "", spec.shape[d], view.shape[d]);
   return fmt::format("[{}]", text);
 }
 
@@ -109,14 +108,15 @@ Status Tensors::input(std::size_t operand, std::size_t tensor, View& view, Symbo
             fmt::format("{}: {} has shape [{}], but {} has shape [{}]; the operands of a tensor must have one "
                         "shape",
                         label, path, fmt::join(shape, ", "), first.label, fmt::join(first.header.shape, ", ")));
-    view = {nullptr, type, 1, {header->elements(), 1}, 1};
+    view = {nullptr, type, 1, {header->elements(), 1}, 1, {}};
   } else {
-    const int rank = rank_of(spec);
+    const int rank = spec.rank();
     if (shape.size() != static_cast<std::size_t>(rank))
       return fail(fmt::format("{}: {} has {} dimension{}; it must have {}", label, path, shape.size(),
                               shape.size() == 1 ? "" : "s", rank));
-    const std::int64_t cols = rank == 2 ? shape[1] : 1;
-    view = {nullptr, type, rank, {shape[0], cols}, cols};
+    view = {nullptr, type, rank, {}, 1, {}};
+    std::copy(shape.begin(), shape.end(), view.shape.begin());
+    make_dense(view);
   }
   if (spec.type == TypeRule::storage && !storage_) storage_ = type;
   for (int d = 0; d < view.rank; ++d)
@@ -144,8 +144,7 @@ Status Tensors::output(std::size_t operand, std::size_t tensor, Operands& set, c
     case TypeRule::i64: view.type = Type::i64; break;
   }
   if (!request_->outputs[operand].empty()) view.type = request_->outputs[operand][tensor].type.value_or(view.type);
-  view.rank = rank_of(spec);
-  view.shape[1] = 1;
+  view.rank = spec.rank();
   for (std::size_t d = 0; d < static_cast<std::size_t>(view.rank); ++d) {
     const auto bound =
         std::find_if(symbols.begin(), symbols.end(), [&](const auto& s) { return s.first == spec.shape[d]; });
@@ -154,7 +153,7 @@ Status Tensors::output(std::size_t operand, std::size_t tensor, Operands& set, c
           fmt::format("no input tells the size {} of {}; give --set {}=N", spec.shape[d], spec.name, spec.shape[d]));
     view.shape[d] = bound->second;
   }
-  view.row_stride = view.shape[1];
+  make_dense(view);
   return allocate(operand, tensor, view);
 }
 
@@ -164,9 +163,11 @@ Status Tensors::allocate(std::size_t operand, std::size_t tensor, View& view) {
       fmt::format("{} {} of {}", request_->label(operand, tensor), shape_text(spec, view), name_of(view.type));
   const auto refuse = [&](const std::string& why) { return fail(fmt::format("{} {}", what, why)); };
   std::int64_t bytes = 0;  // a size below zero is the contract's to refuse
-  if (__builtin_mul_overflow(std::max<std::int64_t>(view.shape[0], 0), std::max<std::int64_t>(view.shape[1], 0),
-                             &bytes) ||
-      __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(view.type)), &bytes))
+  Shape sizes{};
+  std::transform(view.shape.begin(), view.shape.end(), sizes.begin(),
+                 [](std::int64_t size) { return std::max<std::int64_t>(size, 0); });
+  const std::int64_t elements = elements_of(sizes, view.rank);
+  if (elements < 0 || __builtin_mul_overflow(elements, static_cast<std::int64_t>(size_of(view.type)), &bytes))
     return refuse("takes more than 2^63 bytes");
   if (bytes > main_memory() - bytes_)
     return refuse(

@@ -29,7 +29,7 @@ tokitai_test(philox_test full SOURCES numerics/tests/philox_test.cpp)
 tokitai_test(contract_test fast SOURCES contract/tests/check_test.cpp contract/tests/check_cost_test.cpp
   contract/tests/json_test.cpp contract/tests/parse_test.cpp
   contract/tests/requirements_test.cpp contract/tests/tables_test.cpp)
-tokitai_test(promises_test fast SOURCES contract/tests/promises_test.cpp)
+tokitai_test(promises_test fast SOURCES contract/tests/names_test.cpp contract/tests/promises_test.cpp)
 target_compile_definitions(promises_test PRIVATE TK_SOURCES="${PROJECT_SOURCE_DIR}")
 tokitai_test(machine_test fast SOURCES machines/tests/bounds_test.cpp machines/tests/cpu_test.cpp
   machines/tests/describe_test.cpp machines/tests/journal_test.cpp machines/tests/pool_test.cpp machines/tests/refusals_test.cpp
@@ -100,7 +100,7 @@ tokitai_test(serve_test fast SOURCES server/tests/serve_test.cpp server/tests/ba
   server/tests/peer_test.cpp server/tests/socket_test.cpp)
 # What devices hold, in forks too, sizes, views and tensors; tools/mutants.py runs the same on a broken runtime.
 set(runtime_tests runtime/tests/fork_test.cpp runtime/tests/lifetime_test.cpp runtime/tests/size_test.cpp
-  runtime/tests/registry_test.cpp runtime/tests/status_test.cpp runtime/tests/tensor_test.cpp)
+  runtime/tests/rank_test.cpp runtime/tests/registry_test.cpp runtime/tests/status_test.cpp runtime/tests/tensor_test.cpp)
 tokitai_test(runtime_test fast SOURCES ${runtime_tests} LIBRARIES ${CMAKE_DL_LIBS})
 add_executable(runtime_mutant_check EXCLUDE_FROM_ALL ${runtime_tests})
 target_link_libraries(runtime_mutant_check PRIVATE tokitai tokitai_flags fmt::fmt GTest::gtest_main ${CMAKE_DL_LIBS})
@@ -140,7 +140,7 @@ set_tests_properties(command_lines_test PROPERTIES LABELS full)
 # The command, from outside: an independent implementation of the specification in NumPy, and hostile input.
 find_program(TOKITAI_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(TOKITAI_PYTHON)
-  foreach(part oracle harness operators bad_input command contracts help output_files evidence odd_files gpu_command worker serve streams)
+  foreach(part oracle harness folders operators bad_input command contracts help output_files evidence odd_files gpu_command worker serve streams)
     add_test(NAME acceptance_${part}
       COMMAND ${TOKITAI_PYTHON} -m unittest discover -s ${PROJECT_SOURCE_DIR}/testing/acceptance -p "test_${part}*.py")
     set_tests_properties(acceptance_${part} PROPERTIES LABELS full ENVIRONMENT "TOKITAI=$<TARGET_FILE:tokitai_command>")

@@ -63,6 +63,8 @@ struct Outcome {
 };
 
 // A read-only view as a call holds it; the contract's role keeps it read-only.
-inline View unconst(const ConstView& v) { return {const_cast<void*>(v.data), v.type, v.rank, v.shape, v.row_stride}; }
+inline View unconst(const ConstView& v) {
+  return {const_cast<void*>(v.data), v.type, v.rank, v.shape, v.row_stride, v.outer_stride};
+}
 
 }  // namespace tokitai

@@ -1,6 +1,7 @@
 // Argument checks, all derived from the contract's tables: presence, types, shapes, strides, sizes, alignment,
 // aliasing, options. Everything is checked before the first output byte is written.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -12,9 +13,16 @@
 namespace tokitai {
 namespace {
 
+// Sizes, or strides, of the dimensions there are; a view that could not be made had two at least.
 std::string shape_text(const View& v) {
-  return v.rank == 2 || v.rank == kNoShape ? fmt::format("[{}, {}]", v.shape[0], v.shape[1])
-                                           : fmt::format("[{}]", v.shape[0]);
+  const auto filled = std::find_if(v.shape.rbegin(), v.shape.rend() - 2, [](std::int64_t size) { return size != 0; });
+  const auto end = v.rank > 0 ? v.shape.begin() + std::min(v.rank, kMaxRank) : filled.base();
+  return fmt::format("[{}]", fmt::join(v.shape.begin(), end, ", "));
+}
+std::string strides_text(const View& v) {
+  std::string text;
+  for (int d = 0; d < v.rank; ++d) text += fmt::format("{}{}", d > 0 ? ", " : "", v.stride(d));
+  return fmt::format("[{}]", text);
 }
 
 struct Extent {
@@ -23,26 +31,80 @@ struct Extent {
 };
 Extent extent_of(const View& v) {
   const auto begin = reinterpret_cast<std::uintptr_t>(v.data);
-  const std::int64_t elements = v.rank == 2 ? (v.rows() - 1) * v.row_stride + v.cols() : v.rows();
-  return {begin, begin + static_cast<std::uintptr_t>(elements) * size_of(v.type)};
+  return {begin, begin + static_cast<std::uintptr_t>(v.span()) * size_of(v.type)};
 }
-// Two column ranges of one wider matrix lie in overlapping extents but share no element.
+
+// The dimensions before the last, those of one index left out, the widest stride first.
+struct Dimension {
+  std::int64_t size, stride;
+};
+struct Dimensions {
+  std::array<Dimension, kMaxRank> all{};
+  std::size_t count = 0;
+  explicit Dimensions(const View& v) {
+    for (int d = 0; d + 1 < v.rank; ++d)
+      if (v.shape[static_cast<std::size_t>(d)] != 1) all[count++] = {v.shape[static_cast<std::size_t>(d)], v.stride(d)};
+    std::sort(all.begin(), all.begin() + count,
+              [](const Dimension& a, const Dimension& b) { return a.stride > b.stride; });
+  }
+};
+
+// Whether rows of b, which begins `distance` elements behind a, lie over rows of a. Both have the strides of `dims`,
+// each wider than what the narrower ones reach together, so that at each stride there are two places to look at.
+bool rows_meet(const Dimensions& a, const Dimensions& b, std::size_t from, std::int64_t distance, std::int64_t cols_a,
+               std::int64_t cols_b) {
+  if (from == a.count) return distance < cols_a && -distance < cols_b;
+  const std::int64_t stride = a.all[from].stride;
+  const std::int64_t below = distance / stride - (distance % stride < 0 ? 1 : 0);
+  for (const std::int64_t steps : {below, below + 1})
+    if (steps < a.all[from].size && -steps < b.all[from].size &&
+        rows_meet(a, b, from + 1, distance - steps * stride, cols_a, cols_b))
+      return true;
+  return false;
+}
+
+// Two column ranges of one wider matrix lie in overlapping extents but share no element; so do the parts of a tensor.
 bool interleaved(const View& a, const View& b) {
-  if (a.rank != 2 || b.rank != 2 || a.row_stride != b.row_stride || size_of(a.type) != size_of(b.type)) return false;
+  if (a.rank < 2 || b.rank < 2 || size_of(a.type) != size_of(b.type)) return false;
   const auto size = static_cast<std::int64_t>(size_of(a.type));
   const auto distance =
       static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(b.data) - reinterpret_cast<std::uintptr_t>(a.data));
-  const std::int64_t stride = a.row_stride * size;
-  const std::int64_t shift = ((distance % stride) + stride) % stride;
-  return shift >= a.cols() * size && stride - shift >= b.cols() * size;
+  if (a.evenly_spaced() && b.evenly_spaced() && a.row_stride == b.row_stride) {
+    const std::int64_t stride = a.row_stride * size;
+    const std::int64_t shift = ((distance % stride) + stride) % stride;
+    return shift >= a.cols() * size && stride - shift >= b.cols() * size;
+  }
+  const Dimensions x(a), y(b);
+  bool alike = x.count == y.count && distance % size == 0;
+  for (std::size_t d = 0; alike && d < x.count; ++d) alike = x.all[d].stride == y.all[d].stride;
+  return alike && !rows_meet(x, y, 0, distance / size, a.cols(), b.cols());
 }
 bool overlap(const View& a, const View& b) {
   const Extent x = extent_of(a), y = extent_of(b);
   return x.begin < y.end && y.begin < x.end && !interleaved(a, b);
 }
 bool same_memory(const View& a, const View& b) {
-  return a.data == b.data && a.type == b.type && a.rank == b.rank && a.shape == b.shape &&
-         (a.rank == 1 || a.row_stride == b.row_stride);
+  if (a.data != b.data || a.type != b.type || a.rank != b.rank) return false;
+  for (int d = 0; d < a.rank; ++d)
+    if (a.shape[static_cast<std::size_t>(d)] != b.shape[static_cast<std::size_t>(d)] || a.stride(d) != b.stride(d))
+      return false;
+  return true;
+}
+
+// A dimension of one index is never stepped along, so its stride says nothing: it gets the one that keeps rows evenly
+// spaced where the others do.
+void settle_strides(View& v) {
+  const auto one = [&](int d) { return v.shape[static_cast<std::size_t>(d)] == 1; };
+  const auto set = [&](int d, std::int64_t stride) {
+    (d + 2 == v.rank ? v.row_stride : v.outer_stride[static_cast<std::size_t>(d)]) = stride;
+  };
+  for (int d = 1; d + 1 < v.rank; ++d)
+    if (one(d) && !one(d - 1)) set(d, v.stride(d - 1));
+  for (int d = v.rank - 3; d >= 0; --d)
+    if (std::int64_t stride = 0; one(d)) {
+      static_cast<void>(__builtin_mul_overflow(v.stride(d + 1), v.shape[static_cast<std::size_t>(d) + 1], &stride));
+      set(d, stride);
+    }
 }
 
 class Checker {
@@ -58,8 +120,8 @@ class Checker {
         call_.symbols = {};  // each set has a size of its own; the storage type is one for all
         Operands& tensor = call_.list[static_cast<std::size_t>(item_)];
         if (Status s = operands(tensor); !s.ok()) return s;
-        for (View& v : tensor)
-          if (v.rank == 2) v = {v.data, v.type, 1, {v.elements(), 1}, 1};
+        for (std::size_t i = 0; i < contract_.operands.size(); ++i)
+          if (View& v = tensor[i]; v.rank >= 2) v = {v.data, v.type, 1, {v.elements(), 1}, 1, {}};
         total += tensor[0].elements();  // memory() has bounded it
       }
       item_ = -1;
@@ -155,10 +217,10 @@ class Checker {
     return Status(Code::internal, "a contract with too many shape symbols");
   }
 
-  Status operands(const Operands& set) {
+  Status operands(Operands& set) {
     for (std::size_t i = 0; i < contract_.operands.size(); ++i) {
       const OperandSpec& spec = contract_.operands[i];
-      const View& v = set[i];
+      View& v = set[i];
       if (!v.present()) {
         if (spec.optional) continue;
         return fail(fmt::format("{} is missing", label(spec.name)));
@@ -167,8 +229,8 @@ class Checker {
         return fail(fmt::format("{} is to have shape [{}, {}], but its range holds {} elements", label(spec.name),
                                 v.shape[0], v.shape[1], v.row_stride));
       if (v.rank == kHasGaps)
-        return fail(fmt::format("{} is a matrix [{}, {}] with row stride {}; it is no vector, its rows have gaps",
-                                label(spec.name), v.shape[0], v.shape[1], v.row_stride));
+        return fail(fmt::format("{} is a matrix {} with row stride {}; it is no vector, its rows have gaps",
+                                label(spec.name), shape_text(v), v.row_stride));
       if (v.rank == kNoShape) return no_shape(spec, v);
       if (Status s = type(spec, v); !s.ok()) return s;
       if (Status s = contract_.list ? any_shape(set, i) : shape(set, i); !s.ok()) return s;
@@ -196,7 +258,7 @@ class Checker {
   Status shape(const Operands& set, std::size_t operand) {
     const OperandSpec& spec = contract_.operands[operand];
     const View& v = set[operand];
-    const int rank = spec.shape[1].empty() ? 1 : 2;
+    const int rank = spec.rank();
     if (v.rank != rank)
       return fail(fmt::format("{} has {} dimension{}; it must have {}", label(spec.name), v.rank,
                               v.rank == 1 ? "" : "s", rank));
@@ -209,39 +271,55 @@ class Checker {
   Status any_shape(const Operands& set, std::size_t operand) {
     const OperandSpec& spec = contract_.operands[operand];
     const View &v = set[operand], &first = set[0];
-    if (v.rank != 1 && v.rank != 2)
-      return fail(fmt::format("{} has {} dimensions; it must have 1 or 2", label(spec.name), v.rank));
-    const std::int64_t elements = v.rank == 2 ? elements_of(v.shape) : v.shape[0];
-    if (v.rank == 2) {
+    if (v.rank < 1 || v.rank > kMaxRank)
+      return fail(fmt::format("{} has {} dimensions; it must have 1 to {}", label(spec.name), v.rank, kMaxRank));
+    const std::int64_t elements = elements_of(v.shape, v.rank);
+    if (v.rank >= 2) {
       if (elements < 0) return no_shape(spec, v);
-      if (v.row_stride != v.cols() && v.rows() > 1 && v.cols() > 0)
-        return fail(fmt::format("{} has row stride {} and {} columns; a tensor of a list must lie without gaps",
-                                label(spec.name), v.row_stride, v.cols()));
+      if (elements > 0 && has_gaps(v))
+        return fail(v.rank == 2
+                        ? fmt::format("{} has row stride {} and {} columns; a tensor of a list must lie without gaps",
+                                      label(spec.name), v.row_stride, v.cols())
+                        : fmt::format("{} has shape {} and strides {}; a tensor of a list must lie without gaps",
+                                      label(spec.name), shape_text(v), strides_text(v)));
     }
-    if (Status s = bind(spec.shape[0], elements, v, static_cast<int>(operand)); !s.ok()) return s;
-    if (first.present() &&
-        (v.rank != first.rank || v.shape[0] != first.shape[0] || (v.rank == 2 && v.shape[1] != first.shape[1])))
+    if (Status s = bind(spec.shape[0], v.rank == 1 ? v.shape[0] : elements, v, static_cast<int>(operand)); !s.ok())
+      return s;
+    const auto end = v.shape.begin() + v.rank;
+    if (first.present() && (v.rank != first.rank || !std::equal(v.shape.begin(), end, first.shape.begin())))
       return fail(fmt::format("{} has shape {}, but {} has shape {}; the operands of a tensor must have one shape",
                               label(spec.name), shape_text(v), label(contract_.operands[0].name), shape_text(first)));
     return {};
   }
 
-  // A matrix where elements_of(v.shape) gives none.
+  // A tensor of no number of elements.
   Status no_shape(const OperandSpec& spec, const View& v) const {
-    if (v.shape[0] >= 0 && v.shape[1] >= 0) return too_large(spec, v);
+    if (std::none_of(v.shape.begin(), v.shape.end(), [](std::int64_t size) { return size < 0; }))
+      return too_large(spec, v);
     return fail(fmt::format("{} has shape {}; no dimension may be negative", label(spec.name), shape_text(v)));
   }
   Status too_large(const OperandSpec& spec, const View& v) const {
-    return fail(fmt::format("{} has shape {} and row stride {}: more than 2^48 bytes", label(spec.name), shape_text(v),
-                            v.row_stride));
+    return fail(v.rank <= 2 ? fmt::format("{} has shape {} and row stride {}: more than 2^48 bytes", label(spec.name),
+                                          shape_text(v), v.row_stride)
+                            : fmt::format("{} has shape {} and strides {}: more than 2^48 bytes", label(spec.name),
+                                          shape_text(v), strides_text(v)));
   }
 
-  Status memory(const OperandSpec& spec, const View& v) {
+  Status memory(const OperandSpec& spec, View& v) {
     if (v.rank == 2 && v.row_stride < v.cols())
       return fail(fmt::format("{} has row stride {}; it must be at least its {} columns", label(spec.name),
                               v.row_stride, v.cols()));
+    if (v.rank > 2 && elements_of(v.shape, v.rank) < 0) return too_large(spec, v);
+    if (v.rank > 2 && v.elements() > 0)
+      if (Status s = strides(spec, v); !s.ok()) return s;
     std::int64_t bytes = 0;
-    if (__builtin_mul_overflow(v.rows(), v.rank == 2 ? v.row_stride : 1, &bytes) ||
+    std::int64_t times = v.shape[0], widest = v.rank == 2 ? v.row_stride : 1;
+    if (v.rank > 2) {
+      const Dimensions outer(v);
+      times = outer.count > 0 ? outer.all[0].size : 1;
+      widest = outer.count > 0 ? outer.all[0].stride : v.cols();
+    }
+    if (__builtin_mul_overflow(times, widest, &bytes) ||
         __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(v.type)), &bytes) || bytes > kMostBytes)
       return too_large(spec, v);
     // Both are at most 2^48, so that neither this sum nor any of sizes behind this check can overflow.
@@ -255,6 +333,27 @@ class Checker {
                               label(spec.name), size_of(v.type)));
     if (address + static_cast<std::uintptr_t>(bytes) < address)
       return fail(fmt::format("{} runs past the end of the address space", label(spec.name)));
+    return {};
+  }
+
+  // Three or four dimensions: each stride reaches over all that the narrower ones do, so that no two elements share
+  // memory. The contract has bound the sizes: none is below 1.
+  Status strides(const OperandSpec& spec, View& v) {
+    settle_strides(v);
+    const Dimensions outer(v);
+    std::int64_t reach = v.cols();
+    for (std::size_t d = outer.count; d-- > 0;) {
+      if (outer.all[d].stride < reach)
+        return fail(fmt::format("{} has shape {} and strides {}; elements of it share memory, or may", label(spec.name),
+                                shape_text(v), strides_text(v)));
+      std::int64_t further = 0;
+      if (__builtin_mul_overflow(outer.all[d].size - 1, outer.all[d].stride, &further) ||
+          __builtin_add_overflow(reach, further, &reach))
+        return too_large(spec, v);
+    }
+    if (!contract_.any_strides && !v.evenly_spaced())
+      return fail(fmt::format("{} has shape {} and strides {}; its rows must be one stride apart, all of them",
+                              label(spec.name), shape_text(v), strides_text(v)));
     return {};
   }
 

@@ -90,6 +90,11 @@ bool reads(const Call& call, const OperandSpec& spec) {
   return spec.role != Role::out || (!spec.read_when.empty() && call.option_set(spec.read_when));
 }
 
+const std::int64_t* left_out(const Call& call, const OperandSpec& spec) {
+  const int option = call.contract->option_index(spec.left_out);
+  return option >= 0 && call.option(option).set ? &call.option(option).i : nullptr;
+}
+
 bool can_be_cut(const Call& call) {
   const Contract& contract = *call.contract;
   return !contract.batch.empty() && (contract.whole_when.empty() || !call.option_set(contract.whole_when));

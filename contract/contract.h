@@ -1,6 +1,7 @@
 // A contract as data: what an operator reads, writes, requires and promises. Argument checks, the command's
 // parsing, the verifier's problems, the benchmark's byte counts and the documentation come from it.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,7 +26,7 @@ struct OperandSpec {
   std::string_view name;
   Role role;
   TypeRule type;
-  std::array<std::string_view, 2> shape;  // symbols; an empty one ends the shape; "1" is the number
+  std::array<std::string_view, kMaxRank> shape;  // symbols; an empty one ends the shape; "1" is the number
   std::string_view text;
   bool optional = false;
   std::string_view may_alias = {};  // operands this output may be written over, one of them; words
@@ -35,6 +36,11 @@ struct OperandSpec {
   std::string_view saved_as = {};   // an output that the backward reads as that operand of this one, where it is given
 
   bool may_lie_over(std::string_view operand) const;
+  bool nonnegative = false;        // numbers below zero have no meaning: a second moment, the reciprocal of a root
+  std::string_view below = {};     // of indices: the size they stay below
+  std::string_view left_out = {};  // of indices: the option whose value stands for none
+
+  int rank() const { return static_cast<int>(std::find(shape.begin(), shape.end(), "") - shape.begin()); }
 };
 
 enum class OptionKind : std::uint8_t { f32, integer, flag, choice };
@@ -72,6 +78,12 @@ struct Promise {
   std::string_view types = {};  // the storage types it holds for, "bf16 f32"; empty: all
 };
 
+// Of an operator that computes a function and its gradient at once: `gradient` is that of `of` with respect to `by`,
+// times the option `scale`; where the option `mean_when` is on, that of `mean_of`.
+struct OwnGradient {
+  std::string_view gradient, of, by, scale, mean_of, mean_when;
+};
+
 // What a call has to move and compute at the least: each input read once, each output written once.
 struct Cost {
   std::int64_t bytes_read = 0;
@@ -97,6 +109,11 @@ struct Contract {
   // The call takes a list of operand sets, worked on together. Each set has a shape of its own, any without gaps: the
   // one symbol stands for its elements, and the machines see them as a vector.
   bool list = false;
+  // Operands of three or four dimensions may have any strides. Where that is not said, all their rows lie one row
+  // stride apart, and machines may take them for matrices (View::rows, cols, row_stride).
+  bool any_strides = false;
+
+  OwnGradient own_gradient = {};
 
   // Beyond what the tables say: relations between options, and host scalars derived from them.
   Status (*prepare)(Call&) = nullptr;

@@ -133,7 +133,7 @@ class Reader {
     if (name == "threads") return threads_;
     bool symbol = false;  // of this set: the tensors of a list have sizes of their own
     for (std::size_t i = 0; i < call_.contract->operands.size() && !name.empty(); ++i)
-      for (std::size_t d = 0; d < 2; ++d) {
+      for (std::size_t d = 0; d < kMaxRank; ++d) {
         if (call_.contract->operands[i].shape[d] != name) continue;
         if (set_[i].present()) return set_[i].shape[d];
         symbol = true;

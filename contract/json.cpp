@@ -101,8 +101,12 @@ std::vector<std::string> requirements(const Contract& contract) {
   all.emplace_back("operands of storage type have one type: f16, bf16 or f32");
   all.emplace_back(contract.list ? "the list holds at least one tensor, and one of them has elements"
                                  : "each shape symbol has one value throughout, of at least 1");
-  all.emplace_back(contract.list ? "the operands of a tensor have one shape, of one or two dimensions and without gaps"
+  all.emplace_back(contract.list ? "the operands of a tensor have one shape, of one to four dimensions and without gaps"
                                  : "rows are contiguous, and no stride is shorter than a row");
+  if (std::any_of(contract.operands.begin(), contract.operands.end(),
+                  [](const OperandSpec& spec) { return spec.rank() > 2; }))
+    all.emplace_back(contract.any_strides ? "the strides of an operand keep its elements apart"
+                                          : "the rows of an operand are all one stride apart");
   std::string overlap = "what is written overlaps nothing else that is read or written";
   for (const OperandSpec& spec : contract.operands)
     if (!spec.may_alias.empty())

@@ -15,6 +15,8 @@ int lies_over(const Contract& contract, const Operands& set, std::size_t operand
 
 // Whether the call reads what an operand holds before.
 bool reads(const Call& call, const OperandSpec& spec);
+// The index that stands for none, or nullptr.
+const std::int64_t* left_out(const Call& call, const OperandSpec& spec);
 inline bool writes(const OperandSpec& spec) { return spec.role != Role::in; }
 
 }  // namespace tokitai

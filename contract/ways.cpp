@@ -30,8 +30,8 @@ View somewhere(const OperandSpec& spec) {
   View view;
   view.data = nowhere;
   view.type = type_of(spec.type);
-  view.rank = spec.shape[1].empty() ? 1 : 2;
-  view.shape = {1, 1};
+  view.rank = spec.rank();
+  view.shape.fill(1);
   return view;
 }
 

@@ -28,7 +28,7 @@ OutputAccuracy measure(std::string_view operand, const View& stored, const std::
   const auto place = [&](std::size_t e) {
     const auto i = static_cast<std::int64_t>(e);
     const std::int64_t row = i / stored.cols(), col = i % stored.cols();
-    return stored.rank == 2 ? fmt::format("{}[{}, {}] of {}", operand, row, col, line)
+    return stored.rank >= 2 ? fmt::format("{}[{}, {}] of {}", operand, row, col, line)
                             : fmt::format("{}[{}] of {}", operand, row, line);
   };
   std::size_t worst = 0;

@@ -7,7 +7,7 @@ namespace {
 
 std::uint64_t element_bits(const View& view, std::int64_t row, std::int64_t col) {
   const std::size_t size = size_of(view.type);
-  const std::int64_t at = view.rank == 2 ? row * view.row_stride + col : row;
+  const std::int64_t at = view.row_offset(row) + col;
   std::uint64_t bits = 0;
   std::memcpy(&bits, static_cast<const std::byte*>(view.data) + at * static_cast<std::int64_t>(size), size);
   return bits;
@@ -17,17 +17,15 @@ std::uint64_t element_bits(const View& view, std::int64_t row, std::int64_t col)
 
 Difference compare(const View& expected, const View& found) {
   Difference d;
-  const std::int64_t rows = expected.rank == 2 ? expected.rows() : 1;
-  const std::int64_t cols = expected.rank == 2 ? expected.cols() : expected.rows();
+  const std::int64_t rows = expected.lines(), cols = expected.line_elements();
   const auto size = static_cast<std::int64_t>(size_of(expected.type));
   for (std::int64_t r = 0; r < rows; ++r) {
-    const auto* a =
-        static_cast<const std::byte*>(expected.data) + (expected.rank == 2 ? r * expected.row_stride * size : 0);
-    const auto* b = static_cast<const std::byte*>(found.data) + (found.rank == 2 ? r * found.row_stride * size : 0);
+    const auto* a = static_cast<const std::byte*>(expected.data) + expected.line_offset(r) * size;
+    const auto* b = static_cast<const std::byte*>(found.data) + found.line_offset(r) * size;
     d.compared += cols;
     if (std::memcmp(a, b, static_cast<std::size_t>(cols * size)) == 0) continue;
     for (std::int64_t c = 0; c < cols; ++c) {
-      const std::int64_t row = expected.rank == 2 ? r : c, col = expected.rank == 2 ? c : 0;
+      const std::int64_t row = expected.rank >= 2 ? r : c, col = expected.rank >= 2 ? c : 0;
       const std::uint64_t x = element_bits(expected, row, col), y = element_bits(found, row, col);
       if (x == y) continue;
       if (d.differing++ == 0) d.row = row, d.col = col, d.expected = x, d.found = y;
@@ -37,12 +35,15 @@ Difference compare(const View& expected, const View& found) {
 }
 
 std::int64_t touched_padding(const View& view, std::byte poison) {
-  if (view.rank != 2 || view.row_stride == view.cols()) return 0;
+  if (view.rank < 2) return 0;
   const auto size = static_cast<std::int64_t>(size_of(view.type));
+  const auto* first = static_cast<const std::byte*>(view.data);
+  const std::int64_t behind = view.shape[0] * view.stride(0);  // where a next one would begin
   std::int64_t touched = 0;
   for (std::int64_t r = 0; r < view.rows(); ++r) {
-    const auto* row = static_cast<const std::byte*>(view.data) + r * view.row_stride * size;
-    for (std::int64_t i = view.cols() * size; i < view.row_stride * size; ++i) touched += row[i] != poison ? 1 : 0;
+    const std::int64_t next = r + 1 < view.rows() ? view.row_offset(r + 1) : behind;
+    for (std::int64_t i = (view.row_offset(r) + view.cols()) * size; i < next * size; ++i)
+      touched += first[i] != poison ? 1 : 0;
   }
   return touched;
 }

@@ -27,10 +27,10 @@ std::string elements_digest(const std::vector<Operands>& sets, std::size_t opera
     const View& view = set[operand];
     if (!view.present()) continue;
     const auto size = static_cast<std::int64_t>(size_of(view.type));
-    const std::int64_t rows = view.rank == 2 ? view.rows() : 1, stride = view.rank == 2 ? view.row_stride * size : 0;
-    const std::int64_t bytes = (view.rank == 2 ? view.cols() : view.rows()) * size;
+    const std::int64_t bytes = view.line_elements() * size;
     const auto* at = static_cast<const char*>(view.data);
-    for (std::int64_t r = 0; r < rows; ++r) digest.add({at + r * stride, static_cast<std::size_t>(bytes)});
+    for (std::int64_t r = 0; r < view.lines(); ++r)
+      digest.add({at + view.line_offset(r) * size, static_cast<std::size_t>(bytes)});
   }
   return digest.hex();
 }

@@ -30,12 +30,6 @@ struct Roles {
   std::vector<Pair> shared;      // a forward's operand that the backward reads
 };
 
-// cross_entropy makes its gradient itself, with respect to the logits and times scale: of each row's loss, or of
-// mean_loss.
-bool makes_its_own_gradient(const Contract& contract) {
-  return contract.operand_index("loss") >= 0 && contract.operand_index("grad") >= 0;
-}
-
 Roles roles_of(const Call& forward_call, const Call& backward_call) {
   const Contract &forward = *forward_call.contract, &backward = *backward_call.contract;
   // The forward's operand that the backward reads by this name.
@@ -74,17 +68,18 @@ Result<Problem> forward_of(const Problem& backward) {
 Result<GradientResult> own_gradient_of(const Problem& problem, int directions, const Backward& backward) {
   const Contract& contract = *problem.contract;
   const auto operand = [&](std::string_view name) { return static_cast<std::size_t>(contract.operand_index(name)); };
-  const std::size_t logits = operand("logits"), loss = operand("loss"), grad = operand("grad");
+  const OwnGradient& own = contract.own_gradient;
+  const std::size_t by = operand(own.by), grad = operand(own.gradient);
   auto instance = Instance::make(problem);
   if (!instance.ok()) return instance.status();
   Call call = instance->call();
   if (Status s = check(call); !s.ok()) return s;
-  const float scale = call.option(contract.option_index("scale")).f;
-  const bool mean = call.option_set("reduction");
-  const std::size_t of = mean ? operand("mean_loss") : loss;
+  const float scale = call.option(contract.option_index(own.scale)).f;
+  const bool mean = call.option_set(own.mean_when);
+  const std::size_t of = operand(mean ? own.mean_of : own.of);
   if (!call.operands[of].present())
     return Status::invalid(
-        fmt::format("{}: it has no mean_loss to hold the gradient against; master=yes gives it", problem.text()));
+        fmt::format("{}: it has no {} to hold the gradient against; master=yes gives it", problem.text(), own.mean_of));
   // Rows are independent of each other: each counts with a weight of its own, the direction's first numbers. In the
   // mean they have the same.
   const auto weight = [&](const Direction& direction, std::size_t r) { return mean ? 1.0f : direction.along[0][r]; };
@@ -96,8 +91,8 @@ Result<GradientResult> own_gradient_of(const Problem& problem, int directions, c
   GradientResult result;
   std::vector<Sides> all;
   std::vector<Direction> drawn;
-  for (int k = 0; k < directions; ++k) {  // before the device may write over the logits
-    const Direction& direction = drawn.emplace_back(call.operands, std::vector<std::size_t>{logits}, k);
+  for (int k = 0; k < directions; ++k) {  // before the device may write over it
+    const Direction& direction = drawn.emplace_back(call.operands, std::vector<std::size_t>{by}, k);
     const auto tangent = analysis::run(kernels->dual, call, direction.inputs);
     Sides& sides = all.emplace_back();
     for (std::size_t r = 0; r < tangent[0][of].size(); ++r)
@@ -233,8 +228,9 @@ Result<GradientResult> gradient_of(const Problem& problem, int directions, Devic
   if (problem.contract->list)
     return Status::invalid(
         fmt::format("{} works on lists of tensors; a gradient is of one set", problem.contract->name));
-  auto result = makes_its_own_gradient(*problem.contract) ? own_gradient_of(problem, directions, backward)
-                                                          : paired_gradient_of(problem, directions, device, backward);
+  auto result = !problem.contract->own_gradient.gradient.empty()
+                    ? own_gradient_of(problem, directions, backward)
+                    : paired_gradient_of(problem, directions, device, backward);
   if (!result.ok()) return result;
   result->name = problem.contract->name;
   result->problems = 1;

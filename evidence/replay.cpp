@@ -29,8 +29,11 @@ bool fits(const Problem& problem) {
       for (const std::int64_t n : problem.list)
         if (!add(n, 1)) return false;
     } else {
-      const __int128 cols = spec.shape[1].empty() ? 1 : problem.size(spec.shape[1]);
-      if (!add(problem.size(spec.shape[0]), cols + problem.pad)) return false;
+      __int128 rows = 1;
+      const int last = spec.rank() - 1;
+      for (int d = 0; d < std::max(last, 1); ++d) rows *= problem.size(spec.shape[static_cast<std::size_t>(d)]);
+      const __int128 cols = last == 0 ? 1 : problem.size(spec.shape[static_cast<std::size_t>(last)]);
+      if (!add(rows, cols + problem.pad)) return false;
     }
   }
   return true;

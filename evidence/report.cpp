@@ -2,6 +2,7 @@
 #include "tokitai/report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -46,10 +47,7 @@ class Copies {
   const std::vector<Operands>& sets() const { return sets_; }
 
  private:
-  static std::size_t bytes_of(const View& view) {
-    const std::int64_t elements = view.rank == 2 ? (view.rows() - 1) * view.row_stride + view.cols() : view.rows();
-    return static_cast<std::size_t>(elements) * size_of(view.type);
-  }
+  static std::size_t bytes_of(const View& view) { return static_cast<std::size_t>(view.span()) * size_of(view.type); }
   std::map<const void*, std::vector<std::byte>> copies_;  // by where the original lies
   std::vector<Operands> sets_;
 };
@@ -61,7 +59,7 @@ std::string shape_text(const Call& call, std::size_t operand) {
     return fmt::format("{} tensors", given);
   }
   const View& view = call.operands[operand];
-  return view.rank == 2 ? fmt::format("[{}, {}]", view.shape[0], view.shape[1]) : fmt::format("[{}]", view.shape[0]);
+  return fmt::format("[{}]", fmt::join(view.shape.begin(), view.shape.begin() + view.rank, ", "));
 }
 
 void describe(const Call& call, const Device& device, Report& report) {

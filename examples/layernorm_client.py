@@ -27,7 +27,7 @@ class Server:
 
     def ask(self, kind, body, wanted, descriptors=()):
         self.sequence += 1
-        message = HEADER.pack(0x57696B54, 2, kind, len(body), self.sequence) + body
+        message = HEADER.pack(0x57696B54, 3, kind, len(body), self.sequence) + body
         self.connection.sendall(message[socket.send_fds(self.connection, [message], descriptors):])
         _, _, kind, length, sequence = HEADER.unpack(self.connection.recv(HEADER.size, socket.MSG_WAITALL))
         body = self.connection.recv(length, socket.MSG_WAITALL)
@@ -43,7 +43,8 @@ def layernorm_forward(path, rows, cols, x, gamma, beta, eps=1e-5):
     body, places, end = struct.pack("<Iq", 0, -1) + text("layernorm.forward") + struct.pack("<BfqI", 1, eps, 0, 1), [], 0
     for kind, size, cols_or_0, data in tensors:
         matrix, length = cols_or_0 > 0, size * max(cols_or_0, 1) * (2 if kind == F16 else 4)
-        body += struct.pack("<BBqqqqq", 2 if matrix else 1, kind, size, max(cols_or_0, 1), max(cols_or_0, 1), end, end)
+        sizes = (size, cols_or_0, cols_or_0) if matrix else (size,)  # shape, then the stride of its rows
+        body += struct.pack(f"<BB{len(sizes)}qqq", 2 if matrix else 1, kind, *sizes, end, end)
         places.append((end, length, data))
         end += (length + 255) // 256 * 256
     server = Server(path, end)

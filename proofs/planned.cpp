@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "runtime/registry.h"
 #include "testing/instance.h"
 
 namespace tokitai::proofs {
@@ -43,12 +44,19 @@ Result<std::vector<Problem>> problems() {
     all.insert(all.end(), some->begin(), some->end());
   }
   const std::string cols = columns();
-  for (const Contract* contract : contracts()) {
-    std::string line;
-    if (contract->operands[0].shape[0] == "rows" && contract->operands[0].shape[1] == "cols")
-      line = fmt::format("{} rows=40 cols={} type=f16,f32 pad=0,1", contract->name, cols);
-    else if (contract->family() == "gemm")
-      line = fmt::format("{0} m={1} n={1} k={1} type=f16,f32 single=no,yes", contract->name, "1,2,4,8,300,8192");
+  for (const Operator* one : operators()) {
+    const Contract& contract = *one->contract;
+    std::set<std::string_view> symbols;
+    for (const OperandSpec& spec : contract.operands)
+      for (const std::string_view symbol : spec.shape)
+        if (!symbol.empty() && symbol != "1") symbols.insert(symbol);
+    const auto& first = contract.operands[0].shape;
+    std::string line(contract.name);
+    if (one->pattern == Pattern::row && contract.operands[0].rank() == 2 && symbols.size() == 2)
+      line += fmt::format(" {}=40 {}={} type=f16,f32 pad=0,1", first[0], first[1], cols);
+    else if (one->pattern == Pattern::tile)
+      line += fmt::format(" {}={} type=f16,f32 single=no,yes", fmt::join(symbols, "=1,2,4,8,300,8192 "),
+                          "1,2,4,8,300,8192");
     else
       continue;
     auto grid = testing::parse_problems(line);
@@ -94,10 +102,11 @@ Result<Subjects> planned() {
     if (!asked.insert(problem.text()).second) continue;
     auto call = testing::call_without_memory(problem);
     if (!call.ok()) return call.status();
+    const Pattern pattern = find_operator(*call->contract)->pattern;
     for (const compiler::Target& target : kinds_of_target())
       for (int variant = 0; variant < device::kVariants; ++variant)
         for (const int multiprocessors : {1, 132}) {
-          if (multiprocessors == 1 && call->contract->family() != "gemm") continue;  // only tiles ask for them
+          if (multiprocessors == 1 && pattern != Pattern::tile) continue;  // only tiles ask for them
           auto program = device::plan(call.value(), {target, multiprocessors, variant});
           if (!program.ok()) return program.status();
           for (const device::Launch& launch : program->launches) collection.add(parts_of(call.value(), launch));

@@ -187,6 +187,7 @@ class Device {
   // The same with a type and a shape (tensor.h).
   template <class T> Result<Tensor<T>> tensor(std::int64_t size);
   template <class T> Result<Tensor<T>> tensor(std::int64_t rows, std::int64_t cols);
+  template <class T> Result<Tensor<T>> tensor(std::initializer_list<std::int64_t> shape);  // up to four dimensions
   // Copies are queued like calls. copy_in returns when the host's memory may be changed again. copy_out returns when
   // the bytes are there; where the host's memory is pinned it returns at once, and they are there after wait().
   Status copy_in(void* device, const void* host, std::int64_t bytes);

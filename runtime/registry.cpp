@@ -117,7 +117,7 @@ const Operator* find_operator(std::string_view name) {
 const Operator* find_operator(const Contract& contract) {
   for (const Operator* one : all())
     if (one->contract == &contract) return one;
-  return nullptr;
+  return find_operator(contract.name);  // a copy of it
 }
 
 std::vector<std::shared_ptr<const OperatorFolder>> operator_folders() {

@@ -1,14 +1,17 @@
 #include "tokitai/tensor.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "numerics/half.h"
 
 namespace tokitai {
 namespace {
 
-std::string shape_text(int rank, const std::array<std::int64_t, 2>& shape) {
-  return rank == 2 ? fmt::format("[{}, {}]", shape[0], shape[1]) : fmt::format("[{}]", shape[0]);
+std::string shape_text(int rank, const Shape& shape) {
+  return fmt::format("[{}]", fmt::join(shape.begin(), shape.begin() + rank, ", "));
 }
 
 Status wrong_type(Type type, const View& tensor) {
@@ -26,9 +29,11 @@ std::vector<To> converted(std::span<const From> values, const Convert& convert) 
 
 }  // namespace
 
-Result<AnyTensor> AnyTensor::make(const Device& device, Type type, int rank, std::array<std::int64_t, 2> shape) {
-  std::int64_t bytes = elements_of(shape);
-  if (shape[0] < 0 || shape[1] < 0)
+Result<AnyTensor> AnyTensor::make(const Device& device, Type type, int rank, const Shape& shape) {
+  if (rank < 1 || rank > kMaxRank)
+    return Status::invalid(fmt::format("a tensor of {} dimensions; it must have 1 to {}", rank, kMaxRank));
+  std::int64_t bytes = elements_of(shape, rank);
+  if (std::any_of(shape.begin(), shape.begin() + rank, [](std::int64_t size) { return size < 0; }))
     return Status::invalid(fmt::format("a tensor of shape {}; sizes must not be negative", shape_text(rank, shape)));
   if (bytes < 0 || __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(type)), &bytes) ||
       bytes > kMostBytes)
@@ -37,7 +42,8 @@ Result<AnyTensor> AnyTensor::make(const Device& device, Type type, int rank, std
   Device held = device;
   auto buffer = held.allocate(bytes);
   if (!buffer.ok()) return buffer.status();
-  const View view{buffer->data(), type, rank, shape, rank == 2 ? shape[1] : 1};
+  View view{buffer->data(), type, rank, shape};
+  make_dense(view);
   return AnyTensor(std::move(held), std::move(buffer).value(), view);
 }
 

@@ -30,22 +30,21 @@ template <LastingRange R> constexpr auto matrix(R&& range, std::int64_t rows, st
   }
   return view;
 }
-// A matrix as the vector of its elements. One with gaps between its rows, or of a shape that no matrix has, makes a
-// view that every call refuses.
+// A tensor as the vector of its elements. One with gaps between its rows, or of a shape that none has, makes a view
+// that every call refuses.
 template <class Pointer> constexpr BasicView<Pointer> flat(BasicView<Pointer> view) {
-  if (view.rank != 2) return view;
-  const std::int64_t elements = elements_of(view.shape);
-  if (elements < 0) return {nullptr, view.type, kNoShape, view.shape, view.row_stride};
-  if (view.rows() > 1 && view.row_stride != view.cols())
-    return {nullptr, view.type, kHasGaps, view.shape, view.row_stride};
-  return {view.data, view.type, 1, {elements, 1}, 1};
+  if (view.rank < 2 || view.rank > kMaxRank) return view;
+  const std::int64_t elements = elements_of(view.shape, view.rank);
+  if (elements < 0) return {nullptr, view.type, kNoShape, view.shape, view.row_stride, {}};
+  if (elements != 0 && has_gaps(view)) return {nullptr, view.type, kHasGaps, view.shape, view.row_stride, {}};
+  return {view.data, view.type, 1, {elements, 1}, 1, {}};
 }
 
 // Memory of a device with a type and a shape, its contents undefined until something is written. Holds the device; one
 // that was moved from may only be assigned to or destroyed.
 class AnyTensor {
  public:
-  static Result<AnyTensor> make(const Device& device, Type type, int rank, std::array<std::int64_t, 2> shape);
+  static Result<AnyTensor> make(const Device& device, Type type, int rank, const Shape& shape);
 
   // Views of it while it is there: none of a temporary, whose memory goes with it.
   View view() & { return view_; }
@@ -100,6 +99,14 @@ template <class T> Result<Tensor<T>> Device::tensor(std::int64_t size) {
 }
 template <class T> Result<Tensor<T>> Device::tensor(std::int64_t rows, std::int64_t cols) {
   auto made = AnyTensor::make(*this, type_of<T>(), 2, {rows, cols});
+  if (!made.ok()) return made.status();
+  return Tensor<T>(std::move(made).value());
+}
+
+template <class T> Result<Tensor<T>> Device::tensor(std::initializer_list<std::int64_t> shape) {
+  Shape sizes{};
+  if (shape.size() <= sizes.size()) std::copy(shape.begin(), shape.end(), sizes.begin());
+  auto made = AnyTensor::make(*this, type_of<T>(), static_cast<int>(shape.size()), sizes);
   if (!made.ok()) return made.status();
   return Tensor<T>(std::move(made).value());
 }

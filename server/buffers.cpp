@@ -15,10 +15,14 @@ constexpr std::int64_t kSmall = 64 << 10;
 
 }  // namespace
 
-Buffers::Rows rows_of(const View& view, std::int64_t offset) {
+std::vector<Buffers::Rows> rows_of(const View& view, std::int64_t offset) {
   const auto size = static_cast<std::int64_t>(size_of(view.type));
-  if (view.rank != 2 || view.row_stride == view.cols()) return {offset, view.elements() * size, 1, 0};
-  return {offset, view.cols() * size, view.rows(), view.row_stride * size};
+  if (!has_gaps(view)) return {{offset, view.elements() * size, 1, 0}};
+  std::vector<Buffers::Rows> all;
+  for (std::int64_t i = 0; i < view.blocks(); ++i)
+    all.push_back(
+        {offset + view.block_offset(i) * size, view.cols() * size, view.block_lines(), view.row_stride * size});
+  return all;
 }
 
 Buffers::~Buffers() {

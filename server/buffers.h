@@ -56,6 +56,6 @@ class Buffers {
 };
 
 // The bytes of a view, `offset` bytes behind the begin of what it lies in.
-Buffers::Rows rows_of(const View& view, std::int64_t offset);
+std::vector<Buffers::Rows> rows_of(const View& view, std::int64_t offset);
 
 }  // namespace tokitai::server

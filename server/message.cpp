@@ -25,8 +25,8 @@ void put(Writer& w, const View& view, const Place& place) {
   w.put(static_cast<std::uint8_t>(view.rank));
   if (!view.present()) return;
   w.put(static_cast<std::uint8_t>(view.type));
-  for (const std::int64_t size : view.shape) w.put(size);
-  w.put(view.row_stride);
+  for (int d = 0; d < view.rank; ++d) w.put(view.shape[static_cast<std::size_t>(d)]);
+  for (int d = 0; d + 1 < view.rank; ++d) w.put(view.stride(d));
   w.put(place.read);
   w.put(place.write);
 }
@@ -50,12 +50,13 @@ bool may_keep_journal(const PlacedCall& placed, std::int64_t shared_bytes) {
 // False: not an operand, or not one inside the shared memory.
 bool get(Reader& r, View& view, Place& place, std::int64_t shared_bytes) {
   const auto rank = r.get<std::uint8_t>();
-  if (r.failed() || rank > 2) return false;
+  if (r.failed() || rank > kMaxRank) return false;
   if (rank == 0) return true;
   const auto type = r.get<std::uint8_t>();
   view.rank = rank;
-  for (std::int64_t& size : view.shape) size = r.get<std::int64_t>();
-  view.row_stride = r.get<std::int64_t>();
+  for (int d = 0; d < view.rank; ++d) view.shape[static_cast<std::size_t>(d)] = r.get<std::int64_t>();
+  for (int d = 0; d + 1 < view.rank; ++d)
+    (d + 2 == view.rank ? view.row_stride : view.outer_stride[static_cast<std::size_t>(d)]) = r.get<std::int64_t>();
   place.read = r.get<std::int64_t>();
   place.write = r.get<std::int64_t>();
   if (r.failed() || type > static_cast<std::uint8_t>(Type::i64)) return false;
@@ -69,15 +70,21 @@ bool get(Reader& r, View& view, Place& place, std::int64_t shared_bytes) {
 }  // namespace
 
 std::int64_t extent_of(const View& view) {
-  const bool matrix = view.rank == 2;
-  if (view.rows() < 0 || view.cols() < 0 || (matrix && view.row_stride < view.cols())) return -1;
-  if (view.rows() == 0 || view.cols() == 0) return 0;  // their product may overflow
-  std::int64_t elements = view.rows();
-  if (matrix && (__builtin_mul_overflow(view.rows() - 1, view.row_stride, &elements) ||
-                 __builtin_add_overflow(elements, view.cols(), &elements)))
-    return -1;
+  if (view.rank == 2 && view.row_stride < view.cols()) return -1;
+  const std::int64_t elements = elements_of(view.shape, view.rank);
+  if (elements <= 0) return elements;
+  // Each step is checked: nobody has looked at these numbers before.
+  std::int64_t last = 0;
+  for (int d = 0; d < view.rank; ++d) {
+    std::int64_t step = 0;
+    if (view.stride(d) < 1 ||
+        __builtin_mul_overflow(view.shape[static_cast<std::size_t>(d)] - 1, view.stride(d), &step) ||
+        __builtin_add_overflow(last, step, &last))
+      return -1;
+  }
   std::int64_t bytes = 0;
-  return __builtin_mul_overflow(elements, static_cast<std::int64_t>(size_of(view.type)), &bytes) ? -1 : bytes;
+  const auto size = static_cast<std::int64_t>(size_of(view.type));
+  return __builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, size, &bytes) ? -1 : bytes;
 }
 
 std::array<char, kHeaderBytes> encode(const Header& header) {

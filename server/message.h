@@ -13,7 +13,7 @@
 namespace tokitai::server {
 
 inline constexpr std::uint32_t kMagic = 0x57696b54;  // "TkiW"
-inline constexpr std::uint16_t kVersion = 2;
+inline constexpr std::uint16_t kVersion = 3;
 inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::uint32_t kMostBody = 64u << 20;
 inline constexpr std::size_t kMostText = 1u << 16;

@@ -13,12 +13,11 @@ constexpr std::int64_t kAlignment = 256;  // as allocate() promises
 
 // Rows of one view from or to a place without gaps.
 void copy_rows(const View& view, std::byte* packed, bool in) {
-  const Buffers::Rows rows = rows_of(view, 0);
-  for (std::int64_t i = 0; i < rows.count; ++i) {
-    std::byte* own = static_cast<std::byte*>(view.data) + i * rows.pitch;
-    std::byte* there = packed + i * rows.bytes;
-    std::memcpy(in ? there : own, in ? own : there, static_cast<std::size_t>(rows.bytes));
-  }
+  for (const Buffers::Rows& rows : rows_of(view, 0))
+    for (std::int64_t i = 0; i < rows.count; ++i, packed += rows.bytes) {
+      std::byte* own = static_cast<std::byte*>(view.data) + rows.begin + i * rows.pitch;
+      std::memcpy(in ? packed : own, in ? own : packed, static_cast<std::size_t>(rows.bytes));
+    }
 }
 
 }  // namespace
@@ -54,12 +53,12 @@ Status PlacedOperands::place_one(const OperandSpec& spec, View& view, Place& pla
     if (!apart) return {};
     place.write = buffer->half[static_cast<std::size_t>(1 - buffer->front)] + offset;
     if (!read) place.read = place.write;
-    written_[buffer].push_back(rows_of(view, offset));
+    for (const Buffers::Rows& rows : rows_of(view, offset)) written_[buffer].push_back(rows);
     return {};
   }
   copies_.push_back({view, read, writes(spec), staged_bytes_});
   staged_.push_back(&place);
-  if (view.rank == 2) view.row_stride = view.cols();
+  if (view.rank >= 2) make_dense(view);
   staged_bytes_ += (extent_of(view) + kAlignment - 1) / kAlignment * kAlignment;
   return {};
 }

@@ -47,7 +47,7 @@ float shape(Family family, Range range, float z, std::int64_t i, std::uint32_t w
 }
 
 void write(const View& view, std::int64_t row, std::int64_t col, float value) {
-  const std::int64_t at = view.rank == 2 ? row * view.row_stride + col : row + col;
+  const std::int64_t at = view.line_offset(row) + col;
   // A NaN keeps its payload's top bits: narrowing would make it canonical, and inputs are not.
   const auto top = static_cast<std::uint16_t>(bits(value) >> 16);
   if (view.type == Type::f32)
@@ -73,7 +73,7 @@ void fill(const View& view, Family family, std::uint64_t seed, std::uint64_t str
   const Philox random{.seed = seed, .stream = stream};
   const Range range = range_of(view.type);
   // A vector is one row, however long.
-  const std::int64_t rows = view.rank == 2 ? view.rows() : 1, cols = view.rank == 2 ? view.cols() : view.rows();
+  const std::int64_t rows = view.lines(), cols = view.line_elements();
   const auto bytes = [&](std::int64_t elements) { return static_cast<std::size_t>(elements) * size_of(view.type); };
   auto* base = static_cast<std::byte*>(view.data);
   const std::int64_t drawn_rows = filling == Filling::whole ? rows : std::min(rows, kTable / cols + 1);
@@ -88,18 +88,19 @@ void fill(const View& view, Family family, std::uint64_t seed, std::uint64_t str
       const float value = shape(family, range, z, c, w);
       write(view, r, c, nonnegative ? std::fabs(value) : value);
     }
-    std::byte* row = base + bytes(r * view.row_stride);
+    std::byte* row = base + bytes(view.line_offset(r));
     for (std::int64_t c = drawn_cols; c < cols; c += drawn_cols)
       std::memcpy(row + bytes(c), row, bytes(std::min(drawn_cols, cols - c)));
   }
   for (std::int64_t r = drawn_rows; r < rows; ++r)
-    std::memcpy(base + bytes(r * view.row_stride), base + bytes(r % drawn_rows * view.row_stride), bytes(cols));
+    std::memcpy(base + bytes(view.line_offset(r)), base + bytes(view.line_offset(r % drawn_rows)), bytes(cols));
 }
 
 void fill_indices(const View& view, std::int64_t limit, Spread spread, std::uint64_t seed, std::uint64_t stream,
                   const std::int64_t* hole) {
   const Philox random{.seed = seed, .stream = stream};
-  for (std::int64_t i = 0; i < view.rows(); ++i) {
+  for (std::int64_t i = 0; i < view.elements(); ++i) {
+    const std::int64_t at = view.row_offset(i / view.cols()) + i % view.cols();
     const PhiloxWords words = random.at(static_cast<std::uint64_t>(i));
     const double u = (words.word[0] + 0.5) * 0x1p-32;
     std::int64_t v = limit / 3;
@@ -108,9 +109,9 @@ void fill_indices(const View& view, std::int64_t limit, Spread spread, std::uint
     v = std::min(std::max<std::int64_t>(v, 0), limit - 1);
     if (hole != nullptr && words.word[1] % 16 == 0) v = *hole;
     if (view.type == Type::i32)
-      static_cast<std::int32_t*>(view.data)[i] = static_cast<std::int32_t>(v);
+      static_cast<std::int32_t*>(view.data)[at] = static_cast<std::int32_t>(v);
     else
-      static_cast<std::int64_t*>(view.data)[i] = v;
+      static_cast<std::int64_t*>(view.data)[at] = v;
   }
 }
 

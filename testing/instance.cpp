@@ -1,6 +1,7 @@
 #include "testing/instance.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -24,6 +25,21 @@ Type type_of(const OperandSpec& spec, const Problem& problem) {
   return Type::f32;
 }
 
+// Gives a view its strides: `pad` elements behind each row, and where strides may be any also behind each matrix of
+// rows. False where its bytes are beyond counting: they are looked at before anything is multiplied for real.
+bool lay_out(View& view, std::int64_t pad, bool any_strides, std::int64_t& bytes) {
+  std::int64_t stride = 1;
+  for (int d = view.rank - 1; d >= 0; --d) {
+    if (d + 2 == view.rank) view.row_stride = stride;
+    if (d + 2 < view.rank) view.outer_stride[static_cast<std::size_t>(d)] = stride;
+    if (__builtin_mul_overflow(view.shape[static_cast<std::size_t>(d)], stride, &stride)) return false;
+    const bool padded = d > 0 && (d + 1 == view.rank || any_strides);
+    if (padded && __builtin_add_overflow(stride, pad, &stride)) return false;
+  }
+  if (view.rank == 1) view.row_stride = 1;
+  return !__builtin_mul_overflow(stride, static_cast<std::int64_t>(size_of(view.type)), &bytes);
+}
+
 // The options of a problem, and the views of each operand set, still without memory.
 Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets) {
   const Contract& contract = *problem.contract;
@@ -42,19 +58,17 @@ Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets)
       if (spec.optional && !problem.gives(spec, t)) continue;
       View& view = sets[t][i];
       view.type = type_of(spec, problem);
-      view.rank = spec.shape[1].empty() ? 1 : 2;
+      view.rank = spec.rank();
       for (int d = 0; d < view.rank; ++d)
         view.shape[static_cast<std::size_t>(d)] =
             contract.list ? problem.list[t] : problem.size(spec.shape[static_cast<std::size_t>(d)]);
-      std::int64_t bytes = 0;  // before anything is multiplied for real
-      const auto [rows, cols] = std::pair(view.shape[0], view.rank == 2 ? view.shape[1] : 1);
-      view.row_stride = 1;
-      if ((view.rank == 2 && __builtin_add_overflow(cols, problem.pad, &view.row_stride)) ||
-          __builtin_mul_overflow(rows, view.row_stride, &bytes) ||
-          __builtin_mul_overflow(bytes, static_cast<std::int64_t>(size_of(view.type)), &bytes) ||
-          bytes > kMostBytes - all)
-        return Status::invalid(fmt::format("{}: with {} of {} x {} elements it takes more than {} bytes", contract.name,
-                                           spec.name, rows, cols, kMostBytes));
+      std::int64_t bytes = 0;
+      if (!lay_out(view, problem.pad, contract.any_strides, bytes) || bytes > kMostBytes - all) {
+        const auto last = view.shape.begin() + std::max(view.rank, 2);
+        if (view.rank == 1) view.shape[1] = 1;
+        return Status::invalid(fmt::format("{}: with {} of {} elements it takes more than {} bytes", contract.name,
+                                           spec.name, fmt::join(view.shape.begin(), last, " x "), kMostBytes));
+      }
       all += std::max<std::int64_t>(bytes, 0);
     }
   return {};
@@ -85,8 +99,7 @@ bool place(const Problem& problem, std::vector<Operands>& sets, Call& call, cons
 }  // namespace
 
 std::int64_t extent_of(const View& view) {
-  const std::int64_t elements = view.rank == 2 ? view.rows() * view.row_stride : view.rows();
-  return elements * static_cast<std::int64_t>(size_of(view.type));
+  return view.shape[0] * view.stride(0) * static_cast<std::int64_t>(size_of(view.type));
 }
 
 Result<Call> call_without_memory(const Problem& problem) {
@@ -104,15 +117,9 @@ Result<Call> call_without_memory(const Problem& problem) {
   return call;
 }
 
-std::int64_t index_limit(const Problem& problem) {
-  for (const std::string_view symbol : {"vocab", "positions"})
-    if (problem.size(symbol) != 0) return problem.size(symbol);
-  return problem.size("cols");
-}
-
 bool has_batch(const Contract& contract, std::size_t operand) {
   const auto& shape = contract.operands[operand].shape;
-  return !contract.batch.empty() && (shape[0] == contract.batch || shape[1] == contract.batch);
+  return !contract.batch.empty() && std::find(shape.begin(), shape.end(), contract.batch) != shape.end();
 }
 
 std::int64_t batch_of(const Problem& problem) {
@@ -127,11 +134,11 @@ Call cut(const Call& call, std::int64_t begin, std::int64_t end) {
     for (std::size_t i = 0; i < call.contract->operands.size(); ++i) {
       View& view = set[i];
       if (!view.present() || !has_batch(*call.contract, i)) continue;
-      const std::size_t d = call.contract->operands[i].shape[0] == call.contract->batch ? 0 : 1;
-      const std::int64_t step =
-          (d == 0 && view.rank == 2 ? view.row_stride : 1) * static_cast<std::int64_t>(size_of(view.type));
+      const auto& symbols = call.contract->operands[i].shape;
+      const auto d = std::find(symbols.begin(), symbols.end(), call.contract->batch) - symbols.begin();
+      const std::int64_t step = view.stride(static_cast<int>(d)) * static_cast<std::int64_t>(size_of(view.type));
       view.data = static_cast<std::byte*>(view.data) + begin * step;
-      view.shape[d] = end - begin;
+      view.shape[static_cast<std::size_t>(d)] = end - begin;
     }
   };
   if (!call.contract->list) {
@@ -186,8 +193,6 @@ Result<Instance> Instance::make(const Problem& problem, Filling filling) {
 
 Status Instance::fill_operands(const Problem& problem, Filling filling) {
   const Contract& contract = *problem.contract;
-  const int hole_option = std::max(contract.option_index("ignore_index"), contract.option_index("padding_index"));
-  const std::int64_t* hole = hole_option >= 0 && call_.option(hole_option).set ? &call_.option(hole_option).i : nullptr;
   std::uint64_t stream = 1;
   for (const Operands& set : sets_)
     for (std::size_t i = 0; i < contract.operands.size(); ++i, ++stream) {
@@ -198,9 +203,9 @@ Status Instance::fill_operands(const Problem& problem, Filling filling) {
       if (!read(i)) continue;
       if (!lies_over(i)) {
         if (spec.type == TypeRule::index)
-          fill_indices(view, index_limit(problem), problem.spread, kSeed, stream, hole);
+          fill_indices(view, problem.size(spec.below), problem.spread, kSeed, stream, left_out(call_, spec));
         else
-          fill(view, problem.family, kSeed, stream, spec.name == "v" || spec.name == "rstd", filling);
+          fill(view, problem.family, kSeed, stream, spec.nonnegative, filling);
       }
       if (written(i)) {
         const auto* bytes = static_cast<const std::byte*>(view.data);

@@ -20,8 +20,6 @@ std::int64_t extent_of(const View& view);
 // The checked call of a problem over memory that is not there: for planning, which reads no element.
 Result<Call> call_without_memory(const Problem& problem);
 
-// What indices point into: labels into the columns, queries into the vocabulary, positions into the table.
-std::int64_t index_limit(const Problem& problem);
 
 // The size of a problem's batch dimension, of a list all its elements in a row; and a call over a part of it only, with
 // the tensors that have elements there.

@@ -36,8 +36,11 @@ bool frozen_bits_differ() {
 std::int64_t largest(const testing::Problem& problem) {
   std::int64_t most = 0;
   for (std::int64_t n : problem.list) most = std::max(most, n);
-  for (const OperandSpec& spec : problem.contract->operands)
-    most = std::max(most, problem.size(spec.shape[0]) * (spec.shape[1].empty() ? 1 : problem.size(spec.shape[1])));
+  for (const OperandSpec& spec : problem.contract->operands) {
+    std::int64_t n = 1;
+    for (int d = 0; d < spec.rank(); ++d) n *= problem.size(spec.shape[static_cast<std::size_t>(d)]);
+    most = std::max(most, n);
+  }
   return most;
 }
 

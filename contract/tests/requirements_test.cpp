@@ -101,13 +101,13 @@ TEST(Requirements, EveryOperandHasTheShapeOfTheTable) {
   for_every_operator([](const Contract& contract, const Call& good) {
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {
       const OperandSpec& spec = contract.operands[i];
-      const int rank = spec.shape[1].empty() ? 1 : 2;
-      for (const int wrong : {1, 2, 3})
+      const int rank = spec.rank();
+      for (int wrong = 1; wrong <= kMaxRank + 1; ++wrong)
         if (wrong != rank) {
           Call call = good;
           operand(call, i).rank = wrong;
-          // A tensor of a list may be a matrix: then it is its shape that is wrong.
-          expect_refused(call, spec.name, contract.list && wrong == 2 ? "shape [" : "dimension");
+          // A tensor of a list may have up to four dimensions: then it is its shape that is wrong.
+          expect_refused(call, spec.name, contract.list && wrong <= kMaxRank ? "shape [" : "dimension");
         }
       for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) {
         std::size_t occurrences = 0;

@@ -61,6 +61,9 @@ TEST(Contracts, NameEachOperandOptionAndSymbolOnce) {
       for (std::string_view symbol : operand.shape)
         if (!symbol.empty() && symbol != "1") symbols.insert(symbol);
       takes_indices |= operand.type == TypeRule::index;
+      const bool below = !operand.below.empty();
+      EXPECT_EQ(operand.type == TypeRule::index, below) << operand.name << " says what its indices stay below";
+      EXPECT_TRUE(operand.left_out.empty() || c->option_index(operand.left_out) >= 0) << operand.left_out;
     }
     for (const OptionSpec& option : c->options) {
       EXPECT_TRUE(options.insert(option.name).second) << option.name;

@@ -40,7 +40,7 @@ Arguments arguments_of(const Call& call) {
   Arguments a{};
   static_assert(kOperands == kMaxOperands && kOptions == kMaxOptions && kScalars == kMaxScalars);
   for (std::size_t i = 0; i < call.operands.size(); ++i)
-    a.operand[i] = {call.operands[i].data, call.operands[i].rank == 2 ? call.operands[i].row_stride : 1};
+    a.operand[i] = {call.operands[i].data, call.operands[i].rank >= 2 ? call.operands[i].row_stride : 1};
   for (std::size_t i = 0; i < call.scalars.size(); ++i) a.scalar[i] = call.scalars[i];
   for (std::size_t i = 0; i < call.options.size(); ++i) {
     a.option[i] = call.options[i].i;
@@ -51,7 +51,7 @@ Arguments arguments_of(const Call& call) {
 
 int alignment_of(const View& view) {
   std::uint64_t bits = 16 | reinterpret_cast<std::uint64_t>(view.data);
-  if (view.rank == 2 && view.rows() > 1) bits |= static_cast<std::uint64_t>(view.row_stride) * size_of(view.type);
+  if (view.rank >= 2 && view.rows() > 1) bits |= static_cast<std::uint64_t>(view.row_stride) * size_of(view.type);
   return static_cast<int>(bits & (~bits + 1));
 }
 

@@ -20,10 +20,8 @@ void append_operands(std::string& key, const Operands& set, std::size_t count) {
                                   static_cast<std::uint8_t>(same)};
     append(key, small);
     if (!v.present()) continue;
-    append(key, v.shape[0]);
-    if (v.rank != 2) continue;
-    append(key, v.shape[1]);
-    append(key, v.row_stride);
+    for (int d = 0; d < v.rank; ++d) append(key, v.shape[static_cast<std::size_t>(d)]);
+    for (int d = 0; d + 1 < v.rank; ++d) append(key, v.stride(d));
   }
 }
 

@@ -7,21 +7,18 @@ namespace {
 
 constexpr std::size_t kRemembered = 8;  // allocations looked through before the driver is asked
 
-std::int64_t bytes_from_first_to_last(const View& v) {
-  const std::int64_t elements = v.rank == 2 ? (v.rows() - 1) * v.row_stride + v.cols() : v.rows();
-  return elements * static_cast<std::int64_t>(size_of(v.type));
-}
+std::int64_t bytes_from_first_to_last(const View& v) { return v.span() * static_cast<std::int64_t>(size_of(v.type)); }
 
 bool same_view(const View& a, const View& b) {
   return a.data == b.data && a.type == b.type && a.rank == b.rank && a.shape == b.shape &&
-         (a.rank == 1 || a.row_stride == b.row_stride);
+         (a.rank == 1 || (a.row_stride == b.row_stride && a.outer_stride == b.outer_stride));
 }
 
 // Rows keep their distance on the device, so that the kernel meets what the caller gave; far apart, they move closer.
-std::int64_t stride_on_device(const View& v) {
+void move_closer(View& v) {
   constexpr std::int64_t kSpare = 65536;
-  const bool near = v.rows() * (v.row_stride - v.cols()) <= v.elements() + kSpare;
-  return v.rank != 2 || near ? v.row_stride : v.cols();
+  const std::int64_t gaps = v.evenly_spaced() ? v.rows() * (v.row_stride - v.cols()) : v.span() - v.elements();
+  if (v.rank >= 2 && gaps > v.elements() + kSpare) make_dense(v);
 }
 
 }  // namespace
@@ -67,7 +64,7 @@ Status StagedOperands::collect(const Call& call, Operands& set) {
         if (same_view(copy.host, view)) shared = &copy;
     if (shared == nullptr) {
       Copy copy{view, view, false, false, place.kind == Place::pinned, {}};
-      copy.device.row_stride = stride_on_device(view);
+      move_closer(copy.device);
       const auto offset = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data) % 16);
       auto block = OwnedBlock::make(context_, bytes_from_first_to_last(copy.device) + offset);
       if (!block.ok()) return block.status();
@@ -82,16 +79,27 @@ Status StagedOperands::collect(const Call& call, Operands& set) {
   return {};
 }
 
-Rows StagedOperands::rows_of(const Copy& copy) {
-  const auto size = static_cast<std::int64_t>(size_of(copy.host.type));
-  if (copy.host.rank != 2) return Rows::flat(copy.host.rows() * size);
-  return {copy.host.rows(), copy.host.cols() * size, copy.host.row_stride * size, copy.device.row_stride * size};
+template <class F> Status StagedOperands::for_blocks(const Copy& copy, const F& f) {
+  const View &host = copy.host, &device = copy.device;
+  const auto size = static_cast<std::int64_t>(size_of(host.type));
+  const Rows rows =
+      host.rank < 2 ? Rows::flat(host.rows() * size)
+                    : Rows{host.block_lines(), host.cols() * size, host.row_stride * size, device.row_stride * size};
+  for (std::int64_t i = 0; i < host.blocks(); ++i) {
+    bytes_copied_ += rows.rows * rows.bytes;
+    const std::int64_t first = i * host.block_lines();
+    if (Status s = f(static_cast<std::byte*>(device.data) + device.line_offset(first) * size,
+                     static_cast<std::byte*>(host.data) + host.line_offset(first) * size, rows);
+        !s.ok())
+      return s;
+  }
+  return {};
 }
 
 Status StagedOperands::fetch(Copy& copy) {
-  const Rows rows = rows_of(copy);
-  bytes_copied_ += rows.rows * rows.bytes;
-  return context_.copy_in(copy.device.data, copy.host.data, rows, copy.pinned);
+  return for_blocks(copy, [&](std::byte* device, std::byte* host, const Rows& rows) {
+    return context_.copy_in(device, host, rows, copy.pinned);
+  });
 }
 
 Result<const Call*> StagedOperands::bring(const Call& call) {
@@ -127,10 +135,12 @@ Status StagedOperands::take_back() {
   bool wait = false;
   for (Copy& copy : copies_) {
     if (!copy.written) continue;
-    const Rows rows = rows_of(copy);
-    bytes_copied_ += rows.rows * rows.bytes;
     wait |= copy.pinned;
-    if (Status s = context_.copy_out(copy.host.data, copy.device.data, rows, copy.pinned); !s.ok()) return s;
+    if (Status s =
+            for_blocks(copy, [&](std::byte* device, std::byte* host,
+                                 const Rows& rows) { return context_.copy_out(host, device, rows, copy.pinned); });
+        !s.ok())
+      return s;
   }
   return wait ? context_.stream().wait() : Status();
 }

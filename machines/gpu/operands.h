@@ -32,7 +32,8 @@ class StagedOperands {
   Status locate(const Call& call, const View& view, std::size_t operand, Place& place);
   Status collect(const Call& call, Operands& set);
   Status fetch(Copy& copy);
-  static Rows rows_of(const Copy& copy);
+  // Calls f(device, host, rows) for each block of rows that are evenly spaced.
+  template <class F> Status for_blocks(const Copy& copy, const F& f);
 
   Context& context_;
   Call call_;

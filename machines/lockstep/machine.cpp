@@ -19,10 +19,7 @@ namespace {
 constexpr int kMultiprocessors = 2, kResident = 2;
 constexpr std::int64_t kFewAccesses = 300000;  // up to here every schedule is tried
 
-std::int64_t span_of(const View& v) {
-  const std::int64_t elements = v.rank == 2 ? (v.rows() - 1) * v.row_stride + v.cols() : v.rows();
-  return elements * static_cast<std::int64_t>(size_of(v.type));
-}
+std::int64_t span_of(const View& v) { return v.span() * static_cast<std::int64_t>(size_of(v.type)); }
 
 // The operands of a call as the engine sees them, and what the written ones held.
 class CheckedOperands {
@@ -36,9 +33,10 @@ class CheckedOperands {
         if (!view.present() || view.elements() == 0) continue;
         const bool read = spec.role != Role::out || (!spec.read_when.empty() && call.option_set(spec.read_when));
         const auto bytes = static_cast<std::int64_t>(size_of(view.type));
-        ranges_.push_back({view.data, view.rank == 2 ? view.rows() : 1,
-                           (view.rank == 2 ? view.cols() : view.rows()) * bytes, view.row_stride * bytes, read,
-                           spec.role != Role::in, std::string(spec.name)});
+        for (std::int64_t block = 0; block < view.blocks(); ++block)
+          ranges_.push_back({static_cast<std::byte*>(view.data) + view.block_offset(block) * bytes, view.block_lines(),
+                             view.line_elements() * bytes, view.row_stride * bytes, read, spec.role != Role::in,
+                             std::string(spec.name)});
         if (spec.role != Role::in) written_.push_back({view, copy_of(view)});
       }
   }

@@ -9,7 +9,7 @@
 namespace tokitai::reference {
 
 template <class T> T& at(const View& view, std::int64_t row, std::int64_t col) {
-  return static_cast<T*>(view.data)[view.rank == 2 ? row * view.row_stride + col : row];
+  return static_cast<T*>(view.data)[view.row_offset(row) + col];
 }
 inline float read(const View& view, std::int64_t row, std::int64_t col = 0) {
   switch (view.type) {

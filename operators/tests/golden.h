@@ -30,13 +30,10 @@ class Hash {
     for (std::size_t i = 0; i < bytes; ++i) value_ = (value_ ^ p[i]) * 0x100000001b3u;
   }
   void add(const View& view) {  // elements only, row by row
-    const std::int64_t rows = view.rank == 2 ? view.rows() : 1;
-    const std::int64_t cols = view.rank == 2 ? view.cols() : view.rows();
     const std::size_t size = size_of(view.type);
-    for (std::int64_t r = 0; r < rows; ++r)
-      add(static_cast<const std::byte*>(view.data) +
-              static_cast<std::size_t>(r * view.row_stride) * size * (view.rank == 2),
-          static_cast<std::size_t>(cols) * size);
+    for (std::int64_t r = 0; r < view.lines(); ++r)
+      add(static_cast<const std::byte*>(view.data) + static_cast<std::size_t>(view.line_offset(r)) * size,
+          static_cast<std::size_t>(view.line_elements()) * size);
   }
   std::uint64_t value() const { return value_; }
 

@@ -51,7 +51,7 @@ template <class F> Bounded row_sum(std::int64_t n, F term) { return sum(n, 8 + 8
 template <class F> Bounded column_sum(std::int64_t n, F term) { return sum(n, 32 * 4, term); }  // up to 2^20 rows
 
 inline double read(const View& view, std::int64_t r, std::int64_t c = 0) {
-  const std::int64_t at = view.rank == 2 ? r * view.row_stride + c : r;
+  const std::int64_t at = view.row_offset(r) + c;
   switch (view.type) {
     case Type::f16: return widen_f16(static_cast<const std::uint16_t*>(view.data)[at]);
     case Type::bf16: return widen_bf16(static_cast<const std::uint16_t*>(view.data)[at]);

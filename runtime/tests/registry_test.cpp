@@ -38,6 +38,7 @@ const Operator& softmax() { return *find_operator("softmax.forward"); }
 TEST(Registry, HoldsEveryBuiltInOperatorWithItsKernelsAndTexts) {
   ASSERT_FALSE(operators().empty());
   for (const Operator* one : operators()) {
+    if (!one->folder->origin.starts_with("operators/")) continue;  // another test's
     SCOPED_TRACE(one->contract->name);
     EXPECT_EQ(find_operator(one->contract->name), one);
     EXPECT_EQ(find_operator(*one->contract), one);

@@ -76,7 +76,7 @@ TEST_F(BadClients, WhatIsNoMessageIsToldSo) {
     const char* words;
   } cases[] = {{std::string(64, '\xa7'), "it begins with"},
                {"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "it begins with"},
-               {next_version, "version 3; this is version 2"},
+               {next_version, "version 4; this is version 3"},
                {bytes_of(Header{static_cast<Kind>(99), 0, 1}), "kind 99; there are 1 to 12"},
                {header(Kind::hello, 0xffffffff), "a body of 4294967295 bytes"},
                {header(Kind::hello, 1 << 20), "a message of 1048576 bytes; the most here is 65536"},

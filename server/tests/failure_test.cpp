@@ -108,7 +108,7 @@ TEST(Worker, OneThatMisbehavesIsReplacedOnceAndThenTold) {
                {"crashes", "was ended by signal 6"},
                {"huge length", "a body of 4294967295 bytes"},
                {"short body", "not an answer"},
-               {"next version", "version 3; this is version 2"},
+               {"next version", "version 4; this is version 3"},
                {"half a header", "the connection ended"}};
   const Held before = Held::now();
   for (const auto& one : cases) {

@@ -44,6 +44,30 @@ TEST(Message, ACallComesOutAsItWentIn) {
   }
 }
 
+// Sizes and strides of every rank; whether the contract has such shapes is for its check.
+TEST(Message, AViewOfAnyRankComesOutAsItWentIn) {
+  PlacedCall placed = example("softmax.forward rows=3 cols=7");
+  float* none = nullptr;
+  for (const View& view : {View(vector(none, 5)), View(matrix(none, 3, 7, 9)), View(tensor(none, {2, 3, 4}, {40, 6})),
+                           View(tensor(none, {2, 3, 4, 5}, {500, 5, 20}))}) {
+    placed.call.operands[0] = view;
+    auto found = decode_call(encode(placed), kShared);
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    const View& back = found->call.operands[0];
+    EXPECT_EQ(back.rank, view.rank);
+    for (int d = 0; d < view.rank; ++d) {
+      EXPECT_EQ(back.shape[static_cast<std::size_t>(d)], view.shape[static_cast<std::size_t>(d)]);
+      EXPECT_EQ(back.stride(d), view.stride(d));
+    }
+  }
+  for (const View& view : {View(tensor(none, {2, 3, 4}, {kShared, 6})), View(tensor(none, {2, 3, 4}, {-12, 4})),
+                           View(tensor(none, {std::int64_t{1} << 40, 1 << 20, 1 << 20})),
+                           View(tensor(none, {3, 3, 4}, {std::int64_t{1} << 62, 4}))}) {
+    placed.call.operands[0] = view;
+    EXPECT_FALSE(decode_call(encode(placed), kShared).ok());
+  }
+}
+
 TEST(Message, StatusAndOutcomeComeOutAsTheyWentIn) {
   const Reply reply{{Code::check_failed, "x[3] = nan"}, {true, 4, 5, 6}};
   auto found = decode_reply(encode(reply));
@@ -134,7 +158,7 @@ TEST(Message, HeadersAreCheckedFieldByField) {
   EXPECT_EQ(header->length, 12u);
   EXPECT_EQ(header->sequence, 3u);
   EXPECT_FALSE(with(0, 'x').ok());
-  EXPECT_EQ(with(4, 3).status().message(), "a malformed message: version 3; this is version 2");
+  EXPECT_EQ(with(4, 4).status().message(), "a malformed message: version 4; this is version 3");
   EXPECT_FALSE(with(6, 0).ok());
   EXPECT_FALSE(with(6, 13).ok());
   EXPECT_TRUE(with(11, 3).ok());

@@ -83,10 +83,10 @@ class Packed {
     each_operand([&](std::size_t which, const View& own, const View& expected, View& there) {
       there.data = static_cast<std::byte*>(buffers_[which].data()) + offsets[own.data];
       operands_.push_back({own, expected, there});
-      const Buffers::Rows rows = rows_of(own, offsets[own.data]);
-      for (std::int64_t row = 0; row < rows.count; ++row)
-        for (std::int64_t i = 0; i < rows.bytes; ++i)
-          ours[which][static_cast<std::size_t>(rows.begin + row * rows.pitch + i)] = true;
+      for (const Buffers::Rows& rows : rows_of(own, offsets[own.data]))
+        for (std::int64_t row = 0; row < rows.count; ++row)
+          for (std::int64_t i = 0; i < rows.bytes; ++i)
+            ours[which][static_cast<std::size_t>(rows.begin + row * rows.pitch + i)] = true;
     });
     for (std::size_t which = 0; which < 2; ++which)
       for (std::size_t i = 0; i < ours[which].size(); ++i)
@@ -116,11 +116,12 @@ class Packed {
     View before, after, there;
   };
   template <class F> static bool each_row(const View& there, const View& own, F visit) {
-    const Buffers::Rows rows = rows_of(own, 0);
-    for (std::int64_t row = 0; row < rows.count; ++row)
-      if (!visit(static_cast<std::byte*>(there.data) + row * rows.pitch,
-                 static_cast<std::byte*>(own.data) + row * rows.pitch, static_cast<std::size_t>(rows.bytes)))
-        return false;
+    for (const Buffers::Rows& rows : rows_of(own, 0))
+      for (std::int64_t row = 0; row < rows.count; ++row)
+        if (const std::int64_t at = rows.begin + row * rows.pitch;
+            !visit(static_cast<std::byte*>(there.data) + at, static_cast<std::byte*>(own.data) + at,
+                   static_cast<std::size_t>(rows.bytes)))
+          return false;
     return true;
   }
 
