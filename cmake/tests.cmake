@@ -53,7 +53,8 @@ target_link_libraries(promises_mutant_check PRIVATE tokitai_accuracy tokitai_evi
 add_dependencies(promises_mutant_check tokitai_worker)
 tokitai_test(gradients_test fast SOURCES evidence/tests/gradients_test.cpp LIBRARIES tokitai_accuracy)
 tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp operators/tests/mathematics_test.cpp)
-tokitai_test(edges_test fast SOURCES operators/tests/edges_test.cpp operators/tests/embedding_edges_test.cpp)
+tokitai_test(edges_test fast SOURCES operators/tests/edges_test.cpp operators/tests/embedding_edges_test.cpp
+  operators/gradient/edges_test.cpp)
 
 tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compiler/tests/audit_ptx_test.cpp
   compiler/tests/audit_test.cpp compiler/tests/cache_test.cpp compiler/tests/cache_trust_test.cpp compiler/tests/compile_test.cpp
@@ -133,7 +134,7 @@ set_tests_properties(command_lines_test PROPERTIES LABELS full)
 # The command, from outside: an independent implementation of the specification in NumPy, and hostile input.
 find_program(TOKITAI_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(TOKITAI_PYTHON)
-  foreach(part oracle harness operators bad_input command contracts help output_files evidence odd_files gpu_command worker serve streams)
+  foreach(part oracle harness operators gradient bad_input command contracts help output_files evidence odd_files gpu_command worker serve streams)
     add_test(NAME acceptance_${part}
       COMMAND ${TOKITAI_PYTHON} -m unittest discover -s ${PROJECT_SOURCE_DIR}/testing/acceptance -p "test_${part}*.py")
     set_tests_properties(acceptance_${part} PROPERTIES LABELS full ENVIRONMENT "TOKITAI=$<TARGET_FILE:tokitai_command>")

@@ -64,7 +64,8 @@ class Checker {
       }
       item_ = -1;
       call_.symbols = {};  // no tensor's sizes are the call's
-      if (total == 0)
+      if (Status s = operands(call_.list[0]); !s.ok()) return s;
+      if (total == 0 && !contract_.may_be_empty)
         return fail(fmt::format("{} has no elements in any tensor of the list", contract_.operands[0].name));
       if (Status s = list_aliasing(); !s.ok()) return s;
     } else {
@@ -114,6 +115,7 @@ class Checker {
           return refuse(fmt::format("{}, as {} is", name_of(call_.storage), label(storage_from_->name, storage_item_)));
         }
         return {};
+      case TypeRule::own_storage: return storage ? Status() : refuse("f16, bf16 or f32");
       case TypeRule::f32: return v.type == Type::f32 ? Status() : refuse("f32");
       case TypeRule::storage_or_f32:
         return v.type == Type::f32 || v.type == call_.storage
@@ -154,10 +156,16 @@ class Checker {
     return Status(Code::internal, "a contract with too many shape symbols");
   }
 
+  // A tensor's operands; without a tensor those of the call, of a list the ones that it has once.
   Status operands(const Operands& set) {
     for (std::size_t i = 0; i < contract_.operands.size(); ++i) {
       const OperandSpec& spec = contract_.operands[i];
       const View& v = set[i];
+      const bool once = contract_.has_once(spec);
+      if (once && item_ > 0 && v.present())
+        return fail(
+            fmt::format("{} is given; a call has one {}, beside its first tensor", label(spec.name), spec.name));
+      if (contract_.list && once != (item_ < 0)) continue;
       if (!v.present()) {
         if (spec.optional) continue;
         return fail(fmt::format("{} is missing", label(spec.name)));
@@ -170,7 +178,7 @@ class Checker {
                                 label(spec.name), v.shape[0], v.shape[1], v.row_stride));
       if (v.rank == kNoShape) return no_shape(spec, v);
       if (Status s = type(spec, v); !s.ok()) return s;
-      if (Status s = contract_.list ? any_shape(set, i) : shape(set, i); !s.ok()) return s;
+      if (Status s = contract_.list && !once ? any_shape(set, i) : shape(set, i); !s.ok()) return s;
       if (Status s = memory(spec, v); !s.ok()) return s;
     }
     return {};

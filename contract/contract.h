@@ -16,6 +16,7 @@ enum class TypeRule : std::uint8_t {
   storage,  // f16, bf16 or f32, the same for every such operand of a call
   f32,
   storage_or_f32,  // an output the caller may want unrounded
+  own_storage,     // f16, bf16 or f32, of each tensor of a list its own
   index,           // i32 or i64
   i64,
 };
@@ -90,8 +91,10 @@ struct Contract {
   std::string_view batch = {};
   std::string_view whole_when = {};  // an option with which a call cannot be cut: what is written depends on all of it
   // The call takes a list of operand sets, worked on together. Each set has a shape of its own, any without gaps: the
-  // one symbol stands for its elements, and the machines see them as a vector.
+  // one symbol stands for its elements, and the machines see them as a vector. An operand of shape [1] the call has
+  // once (has_once): the list's first set holds it.
   bool list = false;
+  bool may_be_empty = false;  // of a list: no tensor needs to have elements
 
   // Beyond what the tables say: relations between options, and host scalars derived from them.
   Status (*prepare)(Call&) = nullptr;
@@ -107,6 +110,7 @@ struct Contract {
   std::string_view family() const { return name.substr(0, name.find('.')); }
   int operand_index(std::string_view operand) const;  // -1: no such operand
   int option_index(std::string_view option) const;
+  bool has_once(const OperandSpec& operand) const { return list && operand.shape[0] == "1"; }
 };
 
 // All operators, in the order of the documentation.

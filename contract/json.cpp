@@ -23,6 +23,7 @@ std::vector<std::string_view> types_of(TypeRule rule) {
     case TypeRule::storage: return {"storage"};
     case TypeRule::f32: return {"f32"};
     case TypeRule::storage_or_f32: return {"storage", "f32"};
+    case TypeRule::own_storage: return {"f16", "bf16", "f32"};
     case TypeRule::index: return {"i32", "i64"};
     case TypeRule::i64: return {"i64"};
   }
@@ -88,8 +89,9 @@ std::vector<std::string> requirements(const Contract& contract) {
     if (!spec.optional) given.push_back(spec.name);
   all.push_back(fmt::format("{} are given, with the types and shapes of the table", fmt::join(given, ", ")));
   all.emplace_back("operands of storage type have one type: f16, bf16 or f32");
-  all.emplace_back(contract.list ? "the list holds at least one tensor, and one of them has elements"
-                                 : "each shape symbol has one value throughout, of at least 1");
+  all.emplace_back(!contract.list          ? "each shape symbol has one value throughout, of at least 1"
+                   : contract.may_be_empty ? "the list holds at least one tensor; none needs to have elements"
+                                           : "the list holds at least one tensor, and one of them has elements");
   all.emplace_back(contract.list ? "the operands of a tensor have one shape, of one or two dimensions and without gaps"
                                  : "rows are contiguous, and no stride is shorter than a row");
   std::string overlap = "what is written overlaps nothing else that is read or written";

@@ -16,6 +16,9 @@ template <int I> struct StorageOrSingle {
 template <int I> struct Integer {
   static constexpr int index = I;
 };  // i32 or i64
+template <int I> struct Once {
+  static constexpr int index = I;
+};  // of a call over a list: one value for all its tensors, f32 or i64
 template <int I> struct Scalar {
   static constexpr int index = I;
 };  // binary32, derived on the host
@@ -33,6 +36,7 @@ template <class... Definition> struct Family {};
 
 namespace patterns {
 struct Each {};
+struct ListSum {};
 struct Row {};
 struct Segment {};
 struct Tile {};

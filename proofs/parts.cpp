@@ -29,6 +29,12 @@ struct Cutter {
     plan.wide = p.wide, plan.turns = p.turns, plan.threads = p.threads;
     parts.emplace_back(EachElements{plan});
   }
+  void operator()(const device::ListSumPlan& p) {
+    for (const std::uint32_t kinds : p.kinds)
+      if (kinds != 0)
+        parts.emplace_back(ListSums{p.bytes / bytes_of(device::kind_at(kinds, 0)), p.threads, launch.shared_bytes});
+    parts.emplace_back(RowSums{});  // the levels above the first
+  }
   void operator()(const device::RowPlan& p) {
     device::RowPlan columns{};
     columns.wide = p.wide, columns.chunks = p.chunks, columns.cluster = p.cluster, columns.guard = p.guard;

@@ -17,6 +17,10 @@ std::string words(const EachElements& part) {
   const device::EachPlan& p = part.plan;
   return fmt::format("{} threads, {} x {} elements", p.threads, p.turns, p.wide);
 }
+std::string words(const ListSums& p) {
+  return fmt::format("blocks by 32 threads with {} elements each, {} threads a chain, {} bytes shared", p.wide,
+                     p.threads, p.shared_bytes);
+}
 std::string words(const RowColumns& part) {
   const device::RowPlan& p = part.plan;
   constexpr const char* kGuards[] = {"no guard", "guarded vectors", "guarded elements"};
@@ -55,11 +59,11 @@ std::string words(const TileFactor& part) {
 }  // namespace
 
 std::string pattern_of(const Part& part) {
-  return std::visit(Choices{[](const EachElements&) { return "each"; }, [](const RowColumns&) { return "row"; },
-                            [](const RowMemory&) { return "row"; }, [](const RowTeams&) { return "row"; },
-                            [](const RowSums&) { return "row"; }, [](const SegmentSort&) { return "segment"; },
-                            [](const SegmentRows&) { return "segment"; }, [](const SegmentSums&) { return "segment"; },
-                            [](const auto&) { return "tile"; }},
+  return std::visit(Choices{[](const EachElements&) { return "each"; }, [](const ListSums&) { return "list_sum"; },
+                            [](const RowColumns&) { return "row"; }, [](const RowMemory&) { return "row"; },
+                            [](const RowTeams&) { return "row"; }, [](const RowSums&) { return "row"; },
+                            [](const SegmentSort&) { return "segment"; }, [](const SegmentRows&) { return "segment"; },
+                            [](const SegmentSums&) { return "segment"; }, [](const auto&) { return "tile"; }},
                     part);
 }
 

@@ -5,6 +5,7 @@
 #include "tokitai/device.h"
 #include "tokitai/embedding.h"
 #include "tokitai/gemm.h"
+#include "tokitai/gradient.h"
 #include "tokitai/layernorm.h"
 #include "tokitai/softmax.h"
 #include "tokitai/status.h"

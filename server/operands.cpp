@@ -40,7 +40,7 @@ void Staging::trim() {
 Status PlacedOperands::place_one(const OperandSpec& spec, View& view, Place& place) {
   if (view.elements() == 0) return {};
   const std::int64_t extent = extent_of(view);
-  const bool read = reads(placed_.call, spec);
+  const bool read = reads(placed_.call, spec), once = placed_.call.contract->has_once(spec);
   if (Buffers::Buffer* buffer = buffers_.find(view.data, extent)) {
     const auto offset = static_cast<const std::byte*>(view.data) - buffer->address;
     const std::int64_t front = buffer->half[static_cast<std::size_t>(buffer->front)] + offset;
@@ -55,9 +55,10 @@ Status PlacedOperands::place_one(const OperandSpec& spec, View& view, Place& pla
     place.write = buffer->half[static_cast<std::size_t>(1 - buffer->front)] + offset;
     if (!read) place.read = place.write;
     written_[buffer].push_back(rows_of(view, offset));
+    if (once) written_once_[buffer].push_back(rows_of(view, offset));
     return {};
   }
-  copies_.push_back({view, read, writes(spec), staged_bytes_});
+  copies_.push_back({view, read, writes(spec), once, staged_bytes_});
   staged_.push_back(&place);
   if (view.rank == 2) view.row_stride = view.cols();
   staged_bytes_ += (extent_of(view) + kAlignment - 1) / kAlignment * kAlignment;
@@ -101,13 +102,13 @@ void PlacedOperands::bring() {
   }
 }
 
-void PlacedOperands::commit() {
+void PlacedOperands::commit(bool skipped) {
   for (const Copy& copy : copies_) {
-    if (!copy.written) continue;
+    if (!copy.written || (skipped && !copy.once)) continue;
     copy_rows(copy.own, arena_.at(copy.offset), false);
     bytes_copied_ += copy.own.elements() * static_cast<std::int64_t>(size_of(copy.own.type));
   }
-  for (const auto& [buffer, rows] : written_) buffers_.commit(*buffer, rows);
+  for (const auto& [buffer, rows] : skipped ? written_once_ : written_) buffers_.commit(*buffer, rows);
 }
 
 }  // namespace tokitai::server

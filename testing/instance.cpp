@@ -12,11 +12,12 @@
 namespace tokitai::testing {
 namespace {
 
-Type type_of(const OperandSpec& spec, const Problem& problem) {
+Type type_of(const OperandSpec& spec, const Problem& problem, std::size_t tensor) {
   switch (spec.type) {
     case TypeRule::storage: return problem.storage;
     case TypeRule::f32: return Type::f32;
     case TypeRule::storage_or_f32: return problem.single ? Type::f32 : problem.storage;
+    case TypeRule::own_storage: return problem.type_of(tensor);
     case TypeRule::index: return problem.index;
     case TypeRule::i64: return Type::i64;
   }
@@ -43,13 +44,16 @@ Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets)
   for (std::size_t t = 0; t < sets.size(); ++t)
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {
       const OperandSpec& spec = contract.operands[i];
-      if (spec.optional && !problem.gives_optional(t)) continue;
+      const bool once = contract.has_once(spec);
+      if (once ? t > 0 || (spec.optional && !problem.gives_once(spec.name))
+               : spec.optional && !problem.gives_optional(t))
+        continue;
       View& view = sets[t][i];
-      view.type = type_of(spec, problem);
+      view.type = type_of(spec, problem, t);
       view.rank = spec.shape[1].empty() ? 1 : 2;
       for (int d = 0; d < view.rank; ++d)
         view.shape[static_cast<std::size_t>(d)] =
-            contract.list ? problem.list[t] : problem.size(spec.shape[static_cast<std::size_t>(d)]);
+            contract.list && !once ? problem.list[t] : problem.size(spec.shape[static_cast<std::size_t>(d)]);
       std::int64_t bytes = 0;  // before anything is multiplied for real
       const auto [rows, cols] = std::pair(view.shape[0], view.rank == 2 ? view.shape[1] : 1);
       view.row_stride = 1;
@@ -144,6 +148,9 @@ Call cut(const Call& call, std::int64_t begin, std::int64_t end) {
     if (first < last) narrow(part.list.emplace_back(tensor), first, last);
     before += n;
   }
+  for (std::size_t i = 0; i < call.contract->operands.size(); ++i)
+    if (call.contract->has_once(call.contract->operands[i]) && !part.list.empty())
+      part.list.front()[i] = call.list.front()[i];
   return part;
 }
 
@@ -181,10 +188,13 @@ Status Instance::fill_operands(const Problem& problem, Filling filling) {
   const Contract& contract = *problem.contract;
   const int hole_option = std::max(contract.option_index("ignore_index"), contract.option_index("padding_index"));
   const std::int64_t* hole = hole_option >= 0 && call_.option(hole_option).set ? &call_.option(hole_option).i : nullptr;
-  std::uint64_t stream = 1;
+  // Tensors' operands are numbered through; what a call has once changes no tensor's data.
+  constexpr std::uint64_t kOnce = std::uint64_t{1} << 40;
+  std::uint64_t last = 0;
   for (const Operands& set : sets_)
-    for (std::size_t i = 0; i < contract.operands.size(); ++i, ++stream) {
+    for (std::size_t i = 0; i < contract.operands.size(); ++i) {
       const OperandSpec& spec = contract.operands[i];
+      const std::uint64_t stream = contract.has_once(spec) ? kOnce + i : ++last;
       const View& view = set[i];
       if (!view.present()) continue;
       std::memset(view.data, 0xa5, static_cast<std::size_t>(extent_of(view)));

@@ -12,6 +12,7 @@
 #include "operators/cross_entropy/definition.h"
 #include "operators/embedding/definition.h"
 #include "operators/gemm/definition.h"
+#include "operators/gradient/definition.h"
 #include "operators/layernorm/definition.h"
 #include "operators/softmax/definition.h"
 #include "testing/instance.h"
@@ -88,7 +89,10 @@ TEST(Contracts, HaveFallbacksTheyThemselvesAllow) {
 }
 
 // A definition's names carry positions and types; the contract's tables must say the same.
-template <int I> bool agrees(Storage<I>, TypeRule rule) { return rule == TypeRule::storage; }
+template <int I> bool agrees(Storage<I>, TypeRule rule) {
+  return rule == TypeRule::storage || rule == TypeRule::own_storage;
+}
+template <int I> bool agrees(Once<I>, TypeRule rule) { return rule == TypeRule::f32 || rule == TypeRule::i64; }
 template <int I> bool agrees(Single<I>, TypeRule rule) { return rule == TypeRule::f32; }
 template <int I> bool agrees(StorageOrSingle<I>, TypeRule rule) { return rule == TypeRule::storage_or_f32; }
 template <int I> bool agrees(Integer<I>, TypeRule rule) { return rule == TypeRule::index || rule == TypeRule::i64; }
@@ -110,7 +114,16 @@ TEST(Definitions, NameAdamwsOperandsAsTheContractDoes) {
   EXPECT_OPERAND(Step, v);
   EXPECT_OPERAND(Step, grad);
   EXPECT_OPERAND(Step, master);
+  EXPECT_OPERAND(Step, scale);
+  EXPECT_OPERAND(Step, norm);
+  EXPECT_OPERAND(Step, outcome);
   EXPECT_OPTION(Step, skip_nonfinite);
+}
+TEST(Definitions, NameGradientsOperandsAsTheContractDoes) {
+  using gradient::Norm;
+  EXPECT_OPERAND(Norm, grad);
+  EXPECT_OPERAND(Norm, norm);
+  EXPECT_OPERAND(Norm, scale);
 }
 TEST(Definitions, NameLayernormsOperandsAsTheContractDoes) {
   using layernorm::Backward, layernorm::Forward;
@@ -183,12 +196,13 @@ Checked checked(const testing::Problem& problem) {
   return c;
 }
 
-// A plan has one type for an operand of all tensors, so no rule may let tensors differ in it.
-TEST(Lists, OperandsHaveOneTypeInAllTensors) {
+// A plan has one type for an operand of all tensors, or is told each tensor's: no other rule may let them differ.
+TEST(Lists, OperandsHaveOneTypeInAllTensorsOrEachItsOwn) {
   for (const Contract* contract : contracts())
     for (const OperandSpec& spec : contract->operands)
       if (contract->list) {
-        EXPECT_TRUE(spec.type == TypeRule::storage || spec.type == TypeRule::f32 || spec.type == TypeRule::i64)
+        EXPECT_TRUE(spec.type == TypeRule::storage || spec.type == TypeRule::own_storage ||
+                    spec.type == TypeRule::f32 || spec.type == TypeRule::i64)
             << contract->name << " " << spec.name;
         EXPECT_TRUE(spec.shape[1].empty()) << contract->name << " " << spec.name << ": one symbol for any shape";
       }
@@ -218,6 +232,8 @@ TEST(Cost, CountsEachInputReadOnceAndEachOutputWrittenOnce) {
       {"adamw.step n=10 t=1", 10 * (2 + 4 + 4 + 2), 10 * (2 + 4 + 4), 140},
       {"adamw.step n=10+0+5 t=1 master=yes", 15 * (4 + 4 + 2 + 4), 15 * (2 + 4 + 4 + 4), 210},
       {"adamw.step n=10+0+5 t=1 master=no+yes+yes", 10 * 12 + 5 * 14, 10 * 10 + 5 * 14, 210},
+      {"adamw.step n=10+5 t=1 scale=yes norm=yes outcome=yes", 15 * 12 + 8, 15 * 10 + 8, 210},
+      {"gradient.norm n=10+0+5 type=f16+f32+bf16", 20 + 10, 8, 30},
       {"layernorm.forward rows=3 cols=5", 30 + 10 + 10, 30 + 12 + 12, 105},
       {"layernorm.backward rows=3 cols=5 single=yes", 30 + 30 + 10 + 12 + 12, 30 + 20 + 20, 210},
       {"softmax.forward rows=3 cols=5 type=f32", 60, 60, 240},
@@ -247,6 +263,7 @@ constexpr std::int64_t kCacheLine = 64;
 TEST(Workspace, BoundsTheScratchOfACall) {
   const char* lines[] = {
       "adamw.step n=1,70000 t=1",
+      "gradient.norm n=0,1,70000,2048*40+0*3+5 type=f16",
       "layernorm.forward rows=1,33,5000 cols=1,17,2049",
       "layernorm.backward rows=1,33,1025,21001 cols=1,17,129 single=no,yes",
       "softmax.forward rows=1,500 cols=1,2049,20001 type=f16,f32",

@@ -2,6 +2,7 @@
 // translation unit is built for and every storage type.
 #pragma once
 #include "machines/cpu/each.h"
+#include "machines/cpu/list_sum.h"
 #include "machines/cpu/row_run.h"
 #include "machines/cpu/segment.h"
 #include "machines/cpu/tile.h"
@@ -10,6 +11,9 @@ namespace tokitai::cpu::TK_ISA {
 
 template <class D, Type S> Answer run(patterns::Each, const Call& call, Pool& pool) {
   return run_each<D, S>(call, pool);
+}
+template <class D, Type> Answer run(patterns::ListSum, const Call& call, Pool& pool) {
+  return run_list_sum<D>(call, pool);
 }
 template <class D, Type S> Answer run(patterns::Row, const Call& call, Pool& pool) { return run_row<D, S>(call, pool); }
 template <class D, Type S> Answer run(patterns::Segment, const Call& call, Pool& pool) {

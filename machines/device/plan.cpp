@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "compiler/compiler.h"
+#include "contract/roles.h"
 #include "definitions.h"
 #include "machines/device/plan_parts.h"
 
@@ -13,6 +14,7 @@ namespace tokitai::device {
 namespace {
 
 [[maybe_unused]] constexpr Pattern pattern_id(patterns::Each) { return Pattern::each; }
+[[maybe_unused]] constexpr Pattern pattern_id(patterns::ListSum) { return Pattern::list_sum; }
 [[maybe_unused]] constexpr Pattern pattern_id(patterns::Row) { return Pattern::row; }
 [[maybe_unused]] constexpr Pattern pattern_id(patterns::Segment) { return Pattern::segment; }
 [[maybe_unused]] constexpr Pattern pattern_id(patterns::Tile) { return Pattern::tile; }
@@ -67,8 +69,9 @@ std::uint32_t zero_scalars(const Call& call) {
 
 Arguments arguments_of(const Call& call) {
   Arguments a{};
-  for (std::size_t i = 0; i < call.operands.size(); ++i)
-    a.operand[i] = {call.operands[i].data, call.operands[i].rank == 2 ? call.operands[i].row_stride : 1};
+  const Operands& operands = sets_of(call).front();  // of a list, where it has what belongs to no tensor
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    a.operand[i] = {operands[i].data, operands[i].rank == 2 ? operands[i].row_stride : 1};
   for (std::size_t i = 0; i < call.scalars.size(); ++i) a.scalar[i] = call.scalars[i];
   for (std::size_t i = 0; i < call.options.size(); ++i) {
     a.option[i] = call.options[i].i;
@@ -145,9 +148,14 @@ std::string text_of(const RowPlan& p) {
 }
 std::string text_of(const EachPlan& p) {
   return fmt::format(
-      "EachPlan plan{{.kinds = {:#x}, .mixed = {:#x}, .zeros = {:#x}, .wide = {}, .turns = {}, .threads = {}, .checked "
-      "= {}}}",
-      p.kinds, p.mixed, p.zeros, p.wide, p.turns, p.threads, p.checked);
+      "EachPlan plan{{.kinds = {:#x}, .mixed = {:#x}, .once = {:#x}, .zeros = {:#x}, .wide = {}, .turns = {}, .threads "
+      "= "
+      "{}, .checked = {}}}",
+      p.kinds, p.mixed, p.once, p.zeros, p.wide, p.turns, p.threads, p.checked);
+}
+std::string text_of(const ListSumPlan& p) {
+  return fmt::format("ListSumPlan plan{{.kinds = {{{:#x}, {:#x}, {:#x}}}, .bytes = {}, .threads = {}}}", p.kinds[0],
+                     p.kinds[1], p.kinds[2], p.bytes, p.threads);
 }
 std::string text_of(const SegmentPlan& p) {
   return fmt::format(
@@ -181,6 +189,7 @@ Answer answer_of(Pattern pattern, std::uint64_t flag) {
   // As the patterns write it: each.h, segment.h.
   constexpr std::uint64_t kTooMany = std::uint64_t{1} << 63, kPositions = (std::uint64_t{1} << 40) - 1;
   if (flag == kUnflagged) return {};
+  if (flag == kCalledOff) return {Answer::skipped, kByTheCall, kByTheCall};
   if (pattern == Pattern::each)
     return {Answer::skipped, static_cast<std::int64_t>(flag & kPositions), static_cast<std::int64_t>(flag >> 40)};
   if ((flag & kTooMany) != 0) return {Answer::too_many, static_cast<std::int64_t>(flag & ~kTooMany)};
@@ -191,6 +200,7 @@ namespace {
 Result<Program> plan_with(Pattern pattern, const Call& call, const Machinery& machinery) {
   switch (pattern) {
     case Pattern::each: return plan_each(call, machinery);
+    case Pattern::list_sum: return plan_list_sum(call, machinery);
     case Pattern::row: return plan_row(call, machinery);
     case Pattern::segment: return plan_segment(call, machinery);
     case Pattern::tile: return plan_tile(call, machinery);

@@ -11,15 +11,21 @@ namespace {
 
 // What the list's tensors have, all of them together: none speaks for another. Those without elements say nothing.
 void choose_operands(const Call& call, const Machinery& machinery, EachPlan& p) {
+  const std::vector<OperandSpec>& specs = call.contract->operands;
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    if (call.contract->has_once(specs[i]) && call.list.front()[i].present()) p.once |= 1u << i;
+  p.kinds = kinds_of(call.list.front());
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    if ((p.once >> i & 1u) == 0) p.kinds &= ~(0xfu << 4 * i);
   std::uint32_t given = 0, lacking = 0;
   for (const Operands& tensor : call.list) {
     if (tensor[0].elements() == 0) continue;
     p.kinds |= kinds_of(tensor);  // an operand has one type in all of them
     for (std::size_t i = 0; i < tensor.size(); ++i) (tensor[i].present() ? given : lacking) |= 1u << i;
   }
-  p.mixed = given & lacking;
+  p.mixed = given & lacking & ~p.once;
   for (std::size_t i = 0; i < call.contract->operands.size() && machinery.variant == 3; ++i)
-    if (call.contract->operands[i].optional) p.mixed |= given & 1u << i;
+    if (call.contract->operands[i].optional) p.mixed |= given & ~p.once & 1u << i;
 }
 
 std::string words_of(const Call& call, const EachPlan& p) {
@@ -38,12 +44,15 @@ Result<Program> plan_each(const Call& call, const Machinery& machinery) {
   p.wide = machinery.variant == 2 ? 8 : 4;
   p.turns = machinery.variant == 3 ? 3 : 1;
   p.threads = machinery.variant == 1 ? 128 : 256;
-  p.checked = call.option_set("skip_nonfinite");
+  const bool skips = call.option_set("skip_nonfinite");
+  const int norm = call.contract->operand_index("norm");
+  const bool by_norm = norm >= 0 && (p.once >> norm & 1u) != 0;
+  p.checked = skips && !by_norm;
 
   Program program;
   program.pattern = Pattern::each;
   program.arguments = arguments_of(call);
-  program.checked = p.checked;
+  program.checked = skips;
   std::int64_t pieces = 0;
   for (const Operands& operands : call.list) {
     Tensor tensor{};
@@ -73,7 +82,7 @@ Result<Program> plan_each(const Call& call, const Machinery& machinery) {
     program.launches.push_back(std::move(launch));
   };
   if (p.checked) add("_check", "each_check_kernel<Definition, plan>", p, true);
-  add("", "each_kernel<Definition, plan>", p, false);
+  add("", "each_kernel<Definition, plan>", p, by_norm);
   return program;
 }
 

@@ -26,11 +26,13 @@ std::string kernel_name(const Contract& contract, std::string_view suffix);
 
 std::string text_of(const RowPlan& plan);
 std::string text_of(const EachPlan& plan);
+std::string text_of(const ListSumPlan& plan);
 std::string text_of(const SegmentPlan& plan);
 std::string text_of(const TilePlan& plan);
 
 Result<Program> plan_row(const Call& call, const Machinery& machinery);
 Result<Program> plan_each(const Call& call, const Machinery& machinery);
+Result<Program> plan_list_sum(const Call& call, const Machinery& machinery);
 Result<Program> plan_segment(const Call& call, const Machinery& machinery);
 Result<Program> plan_tile(const Call& call, const Machinery& machinery);
 

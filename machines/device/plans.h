@@ -34,11 +34,19 @@ struct RowPlan {
 struct EachPlan {
   std::uint32_t kinds;  // of the operands that any tensor has
   std::uint32_t mixed;  // bit i: some tensors have operand i and others lack it, so each is asked
+  std::uint32_t once;   // bit i: operand i is the call's, not a tensor's
   std::uint32_t zeros;
   int wide;   // neighbouring elements of a thread
   int turns;  // how often a thread takes such in one piece of work
   int threads;
   bool checked;
+};
+
+// A sum over every element of a list. A group of 32 threads sums up a block of 2048, a block of threads a chain of 32.
+struct ListSumPlan {
+  std::uint32_t kinds[3];  // what tensors of the list have, ascending; 0: fewer kinds of them
+  int bytes;               // of a thread's neighbouring elements, one access
+  int threads;
 };
 
 struct SegmentPlan {

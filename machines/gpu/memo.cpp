@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "contract/roles.h"
+
 namespace tokitai::gpu {
 namespace {
 
@@ -59,7 +61,8 @@ Prepared* Memo::keep(const std::string& key, std::unique_ptr<Prepared> prepared)
 
 void Prepared::bind(const Call& call) {
   static_assert(kMaxOperands == 8 && kMaxOptions == 8 && kMaxScalars == 12);
-  for (std::size_t i = 0; i < call.operands.size(); ++i) arguments.operand[i].data = call.operands[i].data;
+  const Operands& operands = sets_of(call).front();
+  for (std::size_t i = 0; i < operands.size(); ++i) arguments.operand[i].data = operands[i].data;
   for (std::size_t i = 0; i < call.scalars.size(); ++i) arguments.scalar[i] = call.scalars[i];
   for (std::size_t i = 0; i < call.options.size(); ++i) arguments.option[i] = call.options[i].i;
   for (std::size_t t = 0; t < tensors.size(); ++t)
@@ -68,8 +71,9 @@ void Prepared::bind(const Call& call) {
 
 bool Prepared::bindable(const Call& call) const {
   if (!tensors.empty() && tensors.size() != call.list.size()) return false;
-  for (std::size_t i = 0; i < call.operands.size(); ++i)
-    if (arguments.operand[i].data != call.operands[i].data) return false;
+  const Operands& operands = sets_of(call).front();
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (arguments.operand[i].data != operands[i].data) return false;
   for (std::size_t i = 0; i < call.options.size(); ++i)
     if (arguments.option[i] != call.options[i].i) return false;
   for (std::size_t t = 0; t < tensors.size(); ++t)

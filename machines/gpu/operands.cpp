@@ -66,7 +66,7 @@ Status StagedOperands::collect(const Call& call, Operands& set) {
       for (Copy& copy : copies_)
         if (same_view(copy.host, view)) shared = &copy;
     if (shared == nullptr) {
-      Copy copy{view, view, false, false, place.kind == Place::pinned, {}};
+      Copy copy{view, view, false, false, call.contract->has_once(spec), place.kind == Place::pinned, {}};
       copy.device.row_stride = stride_on_device(view);
       const auto offset = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data) % 16);
       auto block = OwnedBlock::make(context_, bytes_from_first_to_last(copy.device) + offset);
@@ -123,10 +123,10 @@ Result<const Call*> StagedOperands::bring(const Call& call) {
   return &call_;
 }
 
-Status StagedOperands::take_back() {
+Status StagedOperands::take_back(bool skipped) {
   bool wait = false;
   for (Copy& copy : copies_) {
-    if (!copy.written) continue;
+    if (!copy.written || (skipped && !copy.once)) continue;
     const Rows rows = rows_of(copy);
     bytes_copied_ += rows.rows * rows.bytes;
     wait |= copy.pinned;

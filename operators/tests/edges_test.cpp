@@ -16,8 +16,8 @@ float smallest(Type type) { return type == Type::f16 ? 0x1p-24f : type == Type::
 
 TEST(Edges, EveryNanThatIsStoredIsCanonical) {
   for (const char* line :
-       {"adamw.step n=300 t=1", "layernorm.forward rows=9 cols=100", "softmax.backward rows=9 cols=100",
-        "layernorm.backward rows=9 cols=100", "softmax.forward rows=9 cols=100",
+       {"adamw.step n=300 t=1", "gradient.norm n=300", "layernorm.forward rows=9 cols=100",
+        "softmax.backward rows=9 cols=100", "layernorm.backward rows=9 cols=100", "softmax.forward rows=9 cols=100",
         "cross_entropy.forward_backward rows=9 cols=100 reduction=sum master=yes",
         "embedding.backward queries=90 dim=20 vocab=9",
         "embedding.backward queries=90 dim=20 vocab=9 single=yes accumulate=1", "gemm.forward m=9 n=20 k=3",
@@ -122,6 +122,35 @@ TEST(AdamwEdges, ANegativeVGivesNan) {
   on_every_device(
       in_every_type("adamw.step n=3 t=1"), [](const Operand& of) { set_all(of("v"), -100); },
       [](const Operand& of) { EXPECT_TRUE(is_nan(value_at(of("theta"), 0))); });
+}
+
+// A norm decides alone: gradients that are not finite do not stop a step, and finite ones do not start it.
+TEST(AdamwEdges, BehindANormItLooksAtTheNormAlone) {
+  for (const float norm : {3.0f, kInfinity, kNan})
+    for (const float grad : {1.0f, kInfinity})
+      on_every_device(
+          in_every_type("adamw.step n=5 t=1 norm=yes outcome=yes skip_nonfinite=1"),
+          [&](const Operand& of) {
+            reference::write(of("norm"), 0, 0, norm);
+            for (const char* name : {"theta", "m", "v"}) set_all(of(name), 1);
+            set_all(of("grad"), grad);
+          },
+          [&](const Operand& of) {
+            const bool skipped = !std::isfinite(norm);
+            EXPECT_EQ(reference::read_integer(of("outcome"), 0), skipped ? 1 : 0);
+            EXPECT_EQ(value_at(of("m"), 3) == 1, skipped || grad == 1);
+            EXPECT_EQ(value_at(of("theta"), 3) == 1, skipped);
+          });
+}
+TEST(AdamwEdges, TheOutcomeIsInMemoryWhereverAStepIsSkipped) {
+  for (const float grad : {1.0f, kInfinity})
+    on_every_device(
+        in_every_type("adamw.step n=5 t=1 outcome=yes skip_nonfinite=0,1"),
+        [&](const Operand& of) { set_all(of("grad"), grad); },
+        [&](const Operand& of) {
+          const std::int64_t outcome = reference::read_integer(of("outcome"), 0);
+          EXPECT_TRUE(outcome == 0 || (outcome == 1 && grad == kInfinity));
+        });
 }
 
 TEST(LayernormEdges, ANanOrInfinityMakesItsRowNan) {

@@ -2,6 +2,7 @@
 // machine: memory is indexed by places only. A tree with an access that goes around the proved functions does not
 // build. Nothing is linked with it. The plans are such as the planner makes (`tokitai compile --emit plan`).
 #include "machines/device/each.h"
+#include "machines/device/list_sum.h"
 #include "machines/device/row_kernels.h"
 #include "machines/device/segment.h"
 #include "machines/device/tile.h"
@@ -9,20 +10,21 @@
 #include "operators/cross_entropy/definition.h"
 #include "operators/embedding/definition.h"
 #include "operators/gemm/definition.h"
+#include "operators/gradient/definition.h"
 #include "operators/layernorm/definition.h"
 #include "operators/softmax/definition.h"
 
 namespace tokitai::device {
 
 // clang-format off: a plan is a line
-constexpr EachPlan kPlan0{.kinds = 0x31331, .mixed = 0x0, .zeros = 0xc00, .wide = 4, .turns = 1, .threads = 256, .checked = false};
+constexpr EachPlan kPlan0{.kinds = 0x31331, .mixed = 0x0, .once = 0x0, .zeros = 0xc00, .wide = 4, .turns = 1, .threads = 256, .checked = false};
 template void each_kernel<adamw::Step, kPlan0>(const Arguments&);
-constexpr EachPlan kPlan1{.kinds = 0x33333, .mixed = 0x10, .zeros = 0xc00, .wide = 4, .turns = 3, .threads = 256, .checked = true};
+constexpr EachPlan kPlan1{.kinds = 0x53333333, .mixed = 0x10, .once = 0xe0, .zeros = 0xc00, .wide = 4, .turns = 3, .threads = 256, .checked = true};
 template void each_check_kernel<adamw::Step, kPlan1>(const Arguments&);
 template void each_kernel<adamw::Step, kPlan1>(const Arguments&);
-constexpr EachPlan kPlan2{.kinds = 0x2332, .mixed = 0x0, .zeros = 0xc00, .wide = 4, .turns = 1, .threads = 256, .checked = false};
+constexpr EachPlan kPlan2{.kinds = 0x2332, .mixed = 0x0, .once = 0x0, .zeros = 0xc00, .wide = 4, .turns = 1, .threads = 256, .checked = false};
 template void each_kernel<adamw::Step, kPlan2>(const Arguments&);
-constexpr EachPlan kPlan3{.kinds = 0x1331, .mixed = 0x0, .zeros = 0xc00, .wide = 8, .turns = 1, .threads = 256, .checked = false};
+constexpr EachPlan kPlan3{.kinds = 0x1331, .mixed = 0x0, .once = 0x0, .zeros = 0xc00, .wide = 8, .turns = 1, .threads = 256, .checked = false};
 template void each_kernel<adamw::Step, kPlan3>(const Arguments&);
 constexpr RowPlan kPlan4{.kinds = 0x1351, .staged = 0x1, .ahead = 0x2, .zeros = 0xfed, .cols = 0, .wide = 8, .chunks = 1, .threads = 256, .teams = 8, .cluster = 1, .stages = 2, .access = 4, .guard = Guard::elements, .on_chip = true, .blind = false, .held = false, .column_sums = false, .checked = true, .finishes = false};
 template void row_kernel<cross_entropy::ForwardBackward, kPlan4>(const Arguments&);
@@ -126,6 +128,10 @@ constexpr TilePlan kPlan53{.kinds = 0x111, .rows = 256, .cols = 128, .inner = 16
 template void tile_kernel<gemm::GradB, kPlan53>(const Arguments&);
 constexpr RowPlan kPlan54{.kinds = 0x1351, .staged = 0x1, .ahead = 0x2, .zeros = 0xfcd, .cols = 0, .wide = 8, .chunks = 1, .threads = 256, .teams = 8, .cluster = 1, .stages = 2, .access = 4, .guard = Guard::elements, .on_chip = true, .blind = false, .held = false, .column_sums = false, .checked = true, .finishes = false};
 template void row_kernel<cross_entropy::ForwardBackward, kPlan54>(const Arguments&);
+constexpr ListSumPlan kPlan55{.kinds = {0x3, 0x0, 0x0}, .bytes = 16, .threads = 256};
+template void list_sum_kernel<gradient::Norm, kPlan55>(const Arguments&);
+constexpr ListSumPlan kPlan56{.kinds = {0x1, 0x2, 0x3}, .bytes = 8, .threads = 128};
+template void list_sum_kernel<gradient::Norm, kPlan56>(const Arguments&);
 // clang-format on
 
 }  // namespace tokitai::device
