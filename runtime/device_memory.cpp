@@ -8,6 +8,7 @@
 #include <new>
 
 #include "contract/contract.h"
+#include "contract/workspace.h"
 #include "tokitai/device.h"
 
 namespace tokitai {
@@ -133,7 +134,7 @@ Result<double> Device::seconds_between(const Mark& earlier, const Mark& later) {
   return machine_->seconds_between(earlier.point_->at, later.point_->at);
 }
 
-Result<std::int64_t> Machine::workspace(const Call& call) const { return call.contract->workspace(call, threads()); }
+Result<std::int64_t> Machine::workspace(const Call& call) const { return workspace_bytes(call, threads()); }
 
 Status Machine::compile_ahead(const std::vector<Call>&, const CompileProgress&) { return {}; }
 Result<double> Machine::compile_seconds(const Call&) { return 0.0; }

@@ -121,8 +121,8 @@ __attribute__((flatten)) std::int64_t first_invalid(const Call& call, const Oper
 // Whether the step is called off, by what the call has once or by its first element that is not valid.
 template <class D, Type S> Answer check_each(const Call& call, Pool& pool, std::int64_t units) {
   const EachMachine<D, S> whole(call, Operands{});  // no tensor is asked
-  if constexpr (requires { D::called_off(whole); })
-    if (D::called_off(whole)) return {Answer::skipped, kByTheCall, kByTheCall};
+  if constexpr (requires { D::valid_once(whole); })
+    if (D::checked_once(whole) && !D::valid_once(whole)) return {Answer::skipped, kByTheCall, kByTheCall};
   if constexpr (requires(EachMachine<D, S>& m) { D::valid(m); }) {
     if (D::checked(whole)) {
       constexpr std::int64_t kNone = INT64_MAX;

@@ -2,6 +2,7 @@
 // tensors in one launch.
 #pragma once
 #include "machines/device/memory.h"
+#include "machines/device/pack.h"
 #include "machines/device/place_each.h"
 #include "machines/device/plans.h"
 #include "patterns/names.h"
@@ -9,64 +10,8 @@
 
 namespace tokitai::device {
 
-// A few neighbouring values, worked on as one.
-template <int wide> struct Pack {
-  float v[wide];
-};
-template <int wide> struct PackMask {
-  bool v[wide];
-};
-#define TK_PACK_OPERATOR(op)                                                                   \
-  template <int wide> TK_FN Pack<wide> operator op(const Pack<wide>& a, const Pack<wide>& b) { \
-    Pack<wide> r;                                                                              \
-    TK_UNROLL                                                                                  \
-    for (int e = 0; e < wide; ++e) r.v[e] = a.v[e] op b.v[e];                                  \
-    return r;                                                                                  \
-  }                                                                                            \
-  template <int wide> TK_FN Pack<wide> operator op(float a, const Pack<wide>& b) {             \
-    Pack<wide> r;                                                                              \
-    TK_UNROLL                                                                                  \
-    for (int e = 0; e < wide; ++e) r.v[e] = a op b.v[e];                                       \
-    return r;                                                                                  \
-  }                                                                                            \
-  template <int wide> TK_FN Pack<wide> operator op(const Pack<wide>& a, float b) {             \
-    Pack<wide> r;                                                                              \
-    TK_UNROLL                                                                                  \
-    for (int e = 0; e < wide; ++e) r.v[e] = a.v[e] op b;                                       \
-    return r;                                                                                  \
-  }
-TK_PACK_OPERATOR(+)
-TK_PACK_OPERATOR(-)
-TK_PACK_OPERATOR(*)
-TK_PACK_OPERATOR(/)
-#undef TK_PACK_OPERATOR
-template <int wide> TK_FN Pack<wide> sqrt(const Pack<wide>& a) {
-  Pack<wide> r;
-  TK_UNROLL
-  for (int e = 0; e < wide; ++e) r.v[e] = tokitai::sqrt(a.v[e]);
-  return r;
-}
-template <int wide> TK_FN Pack<wide> fma(const Pack<wide>& a, const Pack<wide>& b, const Pack<wide>& c) {
-  Pack<wide> r;
-  TK_UNROLL
-  for (int e = 0; e < wide; ++e) r.v[e] = tokitai::fma(a.v[e], b.v[e], c.v[e]);
-  return r;
-}
-template <int wide> TK_FN Pack<wide> fma(float a, const Pack<wide>& b, const Pack<wide>& c) {
-  Pack<wide> r;
-  TK_UNROLL
-  for (int e = 0; e < wide; ++e) r.v[e] = tokitai::fma(a, b.v[e], c.v[e]);
-  return r;
-}
-template <int wide> TK_FN PackMask<wide> operator==(const Pack<wide>& a, float b) {
-  PackMask<wide> r;
-  TK_UNROLL
-  for (int e = 0; e < wide; ++e) r.v[e] = a.v[e] == b;
-  return r;
-}
-
 // The tensor that a piece of work belongs to: the last whose pieces begin at or before it.
-TK_FN Place<InList, int> tensor_of(const Arguments& arguments, i64 piece) {
+template <class Tensor> TK_FN Place<InList, int> tensor_of(const Arguments& arguments, i64 piece) {
   const Global<const Tensor, InList> tensors = global<const Tensor, InList>(arguments.tensors);
   Place<InList, int> low = 0, high = TK_AS_PROVED(static_cast<int>(arguments.extent[0]) - 1,
                                                   last_of_list(static_cast<int>(arguments.extent[0])));
@@ -84,6 +29,8 @@ TK_FN Place<InList, int> tensor_of(const Arguments& arguments, i64 piece) {
 template <class D, EachPlan P> struct EachMachine : D::Names {
   template <class O> static constexpr Kind kind = kind_at(P.kinds, O::index);
   template <int I> static constexpr bool has_once = kind_at(P.kinds, I) != Kind::absent;
+
+  using Tensor = device::Tensor<P.operands>;
 
   const Arguments& arguments;
   Tensor tensor;
@@ -150,12 +97,12 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
 
   // Calls f(which) for each of this thread's vectors of a piece, with that tensor's elements in place.
   template <class F> TK_FN void for_piece(Place<Row, i64> piece, F f) {
-    const Place<InList, int> which = tensor_of(arguments, piece);
+    const Place<InList, int> which = tensor_of<Tensor>(arguments, piece);
     tensor = global<const Tensor, InList>(arguments.tensors)[which];
     Multiples address{};
     TK_UNROLL
-    for (int i = 0; i < 8; ++i)
-      if (kind_at(P.kinds, i) != Kind::absent && !((P.once >> i) & 1u)) address |= multiples_of(tensor.data[i]);
+    for (int i = 0; i < P.operands; ++i)
+      if (kind_at(P.kinds, i) != Kind::absent) address |= multiples_of(tensor.data[i]);
     const Place<Begin<Element>, i64> begin = piece_begin(piece, i64{tensor.first}, P.turns, P.threads, P.wide);
     for (Counter turn = 0; turn < P.turns; ++turn) {
       first = vector_begin(begin, turn, thread_index(), P.threads, P.wide);
@@ -174,11 +121,10 @@ template <class D, EachPlan P> TK_FN void each_kernel(const Arguments& arguments
     await_earlier();
     m.was_skipped = refused(arguments);
   }
-  if constexpr (requires { D::called_off(m); })
-    if (D::called_off(m)) {
-      m.was_skipped = true;
-      if (block_index() == 0 && thread_index() == 0) refuse(arguments, kCalledOff);
-    }
+  if constexpr (P.checked_once) {
+    m.was_skipped = !D::valid_once(m);
+    if (m.was_skipped && block_index() == 0 && thread_index() == 0) refuse(arguments, kCalledOff);
+  }
   if constexpr (requires { D::finish(m); }) D::finish(m);
   if (m.was_skipped) return;
   for (Place<Row, i64> piece = TK_AS_PROVED(block_index(), worker_of(block_index(), 1)); piece < arguments.extent[1];

@@ -11,6 +11,7 @@
 namespace tokitai::device {
 
 template <class D, ListSumPlan P> struct ListSumMachine : D::Names {
+  using Tensor = device::Tensor<P.operands>;
   static constexpr int kGroups = P.threads / 32;
 
   const Arguments& arguments;
@@ -20,9 +21,10 @@ template <class D, ListSumPlan P> struct ListSumMachine : D::Names {
   TK_FN explicit ListSumMachine(const Arguments& a) : arguments(a), blocks(a.extent[1]) {}
 
   // A tensor of the list, as the definition's terms see it.
-  template <std::uint32_t kinds> static constexpr EachPlan terms() {
+  template <std::uint64_t kinds> static constexpr EachPlan terms() {
     EachPlan p{};
     p.kinds = kinds;
+    p.operands = P.operands;
     p.wide = P.bytes / bytes_of(kind_at(kinds, 0));
     return p;
   }
@@ -33,14 +35,14 @@ template <class D, ListSumPlan P> struct ListSumMachine : D::Names {
   }
 
   // The value of a block, in every thread of the group.
-  template <std::uint32_t kinds> TK_FN float value_of(const Tensor& tensor, Place<Row, i64> block) const {
+  template <std::uint64_t kinds> TK_FN float value_of(const Tensor& tensor, Place<Row, i64> block) const {
     constexpr EachPlan E = terms<kinds>();
     constexpr int kParts = kLanes / (32 * E.wide);
     EachMachine<D, E> m(arguments);
     m.tensor = tensor;
     Multiples address{};
     TK_UNROLL
-    for (int i = 0; i < 8; ++i)
+    for (int i = 0; i < P.operands; ++i)
       if (kind_at(kinds, i) != Kind::absent) address |= multiples_of(tensor.data[i]);
     const Place<Begin<Element>, i64> begin = piece_begin(block, i64{tensor.first}, kChunks, kLanes / E.wide, E.wide);
     Pack<E.wide> chain[kParts];
@@ -100,7 +102,7 @@ template <class D, ListSumPlan P> struct ListSumMachine : D::Names {
     return v[0];
   }
   TK_FN float block_value(Place<Row, i64> block) const {
-    const Tensor tensor = global<const Tensor, InList>(arguments.tensors)[tensor_of(arguments, block)];
+    const Tensor tensor = global<const Tensor, InList>(arguments.tensors)[tensor_of<Tensor>(arguments, block)];
     if constexpr (P.kinds[1] == 0) {
       return value_of<P.kinds[0]>(tensor, block);
     } else {

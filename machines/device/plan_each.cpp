@@ -11,21 +11,17 @@ namespace {
 
 // What the list's tensors have, all of them together: none speaks for another. Those without elements say nothing.
 void choose_operands(const Call& call, const Machinery& machinery, EachPlan& p) {
-  const std::vector<OperandSpec>& specs = call.contract->operands;
-  for (std::size_t i = 0; i < specs.size(); ++i)
-    if (call.contract->has_once(specs[i]) && call.list.front()[i].present()) p.once |= 1u << i;
-  p.kinds = kinds_of(call.list.front());
-  for (std::size_t i = 0; i < specs.size(); ++i)
-    if ((p.once >> i & 1u) == 0) p.kinds &= ~(0xfu << 4 * i);
   std::uint32_t given = 0, lacking = 0;
   for (const Operands& tensor : call.list) {
     if (tensor[0].elements() == 0) continue;
     p.kinds |= kinds_of(tensor);  // an operand has one type in all of them
-    for (std::size_t i = 0; i < tensor.size(); ++i) (tensor[i].present() ? given : lacking) |= 1u << i;
+    for (int i = 0; i < p.operands; ++i) (tensor[static_cast<std::size_t>(i)].present() ? given : lacking) |= 1u << i;
   }
-  p.mixed = given & lacking & ~p.once;
-  for (std::size_t i = 0; i < call.contract->operands.size() && machinery.variant == 3; ++i)
-    if (call.contract->operands[i].optional) p.mixed |= given & ~p.once & 1u << i;
+  p.mixed = given & lacking;
+  for (int i = 0; i < p.operands && machinery.variant == 3; ++i)
+    if (call.contract->operands[static_cast<std::size_t>(i)].optional) p.mixed |= given & 1u << i;
+  // What the call has once lies with the first tensor, even if that has no elements.
+  p.kinds |= kinds_of(call.list.front()) >> (4 * p.operands) << (4 * p.operands);
 }
 
 std::string words_of(const Call& call, const EachPlan& p) {
@@ -37,31 +33,27 @@ std::string words_of(const Call& call, const EachPlan& p) {
 
 }  // namespace
 
-Result<Program> plan_each(const Call& call, const Machinery& machinery) {
+Result<Program> plan_each(const Call& call, const Record& record, const Machinery& machinery) {
   EachPlan p{};
+  p.operands = static_cast<int>(call.contract->tensor_operands());
   choose_operands(call, machinery, p);
   p.zeros = zero_scalars(call);
   p.wide = machinery.variant == 2 ? 8 : 4;
   p.turns = machinery.variant == 3 ? 3 : 1;
   p.threads = machinery.variant == 1 ? 128 : 256;
-  const bool skips = call.option_set("skip_nonfinite");
-  const int norm = call.contract->operand_index("norm");
-  const bool by_norm = norm >= 0 && (p.once >> norm & 1u) != 0;
-  p.checked = skips && !by_norm;
+  p.checked = record.checks;
+  p.checked_once = record.checks_once;
 
   Program program;
   program.pattern = Pattern::each;
   program.arguments = arguments_of(call);
-  program.checked = skips;
+  program.tensors = TensorTable(call.contract->tensor_operands());
+  program.checked = p.checked || p.checked_once;
   std::int64_t pieces = 0;
   for (const Operands& operands : call.list) {
-    Tensor tensor{};
-    for (std::size_t i = 0; i < operands.size(); ++i) tensor.data[i] = address_of(operands[i]);
-    tensor.length = operands[0].elements();
-    tensor.first = pieces;
+    program.tensors.add(operands, pieces);
     const std::int64_t piece = std::int64_t{p.threads} * p.wide * p.turns;
-    pieces += (tensor.length + piece - 1) / piece;
-    program.tensors.push_back(tensor);
+    pieces += (operands[0].elements() + piece - 1) / piece;
   }
   // A tensor without elements has no piece: the search for a piece's tensor takes the last that begins there.
   program.arguments.extent[0] = static_cast<std::int64_t>(program.tensors.size());
@@ -82,7 +74,7 @@ Result<Program> plan_each(const Call& call, const Machinery& machinery) {
     program.launches.push_back(std::move(launch));
   };
   if (p.checked) add("_check", "each_check_kernel<Definition, plan>", p, true);
-  add("", "each_kernel<Definition, plan>", p, by_norm);
+  add("", "each_kernel<Definition, plan>", p, p.checked_once);
   return program;
 }
 

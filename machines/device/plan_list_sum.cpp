@@ -15,13 +15,6 @@ constexpr std::int64_t kBlockElements = 2048, kChainBlocks = 32;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// The element types of a tensor's own operands.
-std::uint32_t kinds_of_tensor(const Contract& contract, Operands tensor) {
-  for (std::size_t i = 0; i < contract.operands.size(); ++i)
-    if (contract.has_once(contract.operands[i])) tensor[i] = {};
-  return kinds_of(tensor);
-}
-
 }  // namespace
 
 Result<Program> plan_list_sum(const Call& call, const Machinery& machinery) {
@@ -29,24 +22,23 @@ Result<Program> plan_list_sum(const Call& call, const Machinery& machinery) {
   program.pattern = Pattern::list_sum;
   program.arguments = arguments_of(call);
   program.counts = true;
-  std::set<std::uint32_t> kinds;
+  const std::size_t operands = call.contract->tensor_operands();
+  program.tensors = TensorTable(operands);
+  std::set<std::uint64_t> kinds;
   std::int64_t blocks = 0;
-  for (const Operands& operands : call.list) {
-    Tensor tensor{};
-    for (std::size_t i = 0; i < operands.size(); ++i) tensor.data[i] = address_of(operands[i]);
-    tensor.length = operands[0].elements();
-    tensor.first = blocks;
-    tensor.kinds = kinds_of_tensor(*call.contract, operands);
-    if (tensor.length > 0) kinds.insert(static_cast<std::uint32_t>(tensor.kinds));
-    blocks += ceil_div(tensor.length, kBlockElements);
-    program.tensors.push_back(tensor);
+  for (const Operands& tensor : call.list) {
+    const std::uint64_t kind = program.tensors.add(tensor, blocks);
+    const std::int64_t length = tensor[0].elements();
+    if (length > 0) kinds.insert(kind);
+    blocks += ceil_div(length, kBlockElements);
   }
-  if (kinds.empty()) kinds.insert(kinds_of_tensor(*call.contract, call.list.front()));
+  if (kinds.empty()) kinds.insert(static_cast<std::uint64_t>(Kind::f32));  // nobody asks
   ListSumPlan p{};
   if (kinds.size() > std::size(p.kinds))
     return Status(Code::internal,
                   fmt::format("{}: tensors of {} kinds in one list", call.contract->name, kinds.size()));
   std::copy(kinds.begin(), kinds.end(), std::begin(p.kinds));
+  p.operands = static_cast<int>(operands);
   p.bytes = machinery.variant == 2 ? 8 : 16;
   p.threads = machinery.variant == 1 ? 128 : machinery.variant == 3 ? 512 : 256;
 

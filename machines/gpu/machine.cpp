@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <mutex>
 
@@ -36,7 +35,7 @@ class GpuMachine final : public Machine {
   Result<std::int64_t> workspace(const Call& call) const override {
     auto program = device::plan(call, machinery_);
     if (!program.ok()) return program.status();
-    return program->workspace_bytes + static_cast<std::int64_t>(program->tensors.size() * sizeof(device::Tensor));
+    return program->workspace_bytes + program->tensors.bytes();
   }
 
   Status compile_ahead(const std::vector<Call>& calls, const CompileProgress& progress) override {
@@ -189,8 +188,7 @@ Result<std::unique_ptr<Prepared>> GpuMachine::prepare(const Call& call) {
   prepared->checked = program->checked;
   prepared->counts = program->counts;
   if (!prepared->tensors.empty()) {
-    auto table =
-        OwnedBlock::make(*context_, static_cast<std::int64_t>(prepared->tensors.size() * sizeof(device::Tensor)));
+    auto table = OwnedBlock::make(*context_, prepared->tensors.bytes());
     if (!table.ok()) return table.status();
     prepared->table = std::move(table).value();
   }
@@ -212,13 +210,9 @@ Result<Prepared*> GpuMachine::prepared_for(const Call& call, std::unique_ptr<Pre
 
 // The same list comes back step after step: what is there already is not copied again.
 Status GpuMachine::put_table(Prepared& p) {
-  const std::size_t bytes = p.tensors.size() * sizeof(device::Tensor);
-  if (p.table_holds.size() == p.tensors.size() && std::memcmp(p.table_holds.data(), p.tensors.data(), bytes) == 0)
-    return {};
-  p.table_holds.clear();
-  if (Status s =
-          context_->copy_in(p.table.data(), p.tensors.data(), Rows::flat(static_cast<std::int64_t>(bytes)), false);
-      !s.ok())
+  if (p.table_holds == p.tensors) return {};
+  p.table_holds = {};
+  if (Status s = context_->copy_in(p.table.data(), p.tensors.data(), Rows::flat(p.tensors.bytes()), false); !s.ok())
     return s;
   p.table_holds = p.tensors;
   return {};
@@ -246,7 +240,7 @@ Status GpuMachine::run(const Call& call, Outcome* outcome) {
   arguments.workspace = workspace->data();
   if (!p.tensors.empty()) {
     if (Status s = put_table(p); !s.ok()) return s;
-    arguments.tensors = reinterpret_cast<const device::Tensor*>(p.table.data());
+    arguments.tensors = p.table.data();
   }
   Control::Slot slot;
   if (p.checked || p.counts) {

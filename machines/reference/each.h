@@ -29,8 +29,9 @@ template <class D> struct EachMachine : D::Names {
 
 // Whether the step is called off, by what the call has once or by an element.
 template <class D> Answer check_each(const Call& call) {
-  if constexpr (requires(EachMachine<D>& m) { D::called_off(m); })
-    if (D::called_off(EachMachine<D>(call, call.list.front()))) return {Answer::skipped, kByTheCall, kByTheCall};
+  if constexpr (requires(EachMachine<D>& m) { D::valid_once(m); })
+    if (const EachMachine<D> m(call, call.list.front()); D::checked_once(m) && !D::valid_once(m))
+      return {Answer::skipped, kByTheCall, kByTheCall};
   if constexpr (requires(EachMachine<D>& m) { D::valid(m); })
     for (std::size_t t = 0; t < call.list.size(); ++t) {
       EachMachine<D> m(call, call.list[t]);

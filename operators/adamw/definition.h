@@ -43,9 +43,10 @@ struct Step {
     return v - v == 0.0f;  // NOLINT(misc-redundant-expression)
   }
   // Where the norm is known the gradients need not be asked: one pass.
-  template <class M> static TK_FN bool called_off(const M& e) {
-    return e.has(e.norm) && e.value(e.skip_nonfinite) != 0 && !finite(e.once(e.norm));
+  template <class M> static TK_FN bool checked_once(const M& e) {
+    return e.has(e.norm) && e.value(e.skip_nonfinite) != 0;
   }
+  template <class M> static TK_FN auto valid_once(const M& e) { return finite(e.once(e.norm)); }
   template <class M> static TK_FN bool checked(const M& e) { return !e.has(e.norm) && e.value(e.skip_nonfinite) != 0; }
   template <class M> static TK_FN auto valid(M& e) { return finite(gradient(e)); }
   template <class M> static TK_FN void element(M& e) {

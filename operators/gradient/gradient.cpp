@@ -5,20 +5,6 @@
 
 namespace tokitai {
 namespace gradient {
-namespace {
-
-constexpr std::int64_t kBlockElements = 2048;
-
-// A place in the list per tensor, and at the most a partial result per block.
-std::int64_t workspace(const Call& call, int) {
-  std::int64_t bytes = 0;
-  for (const Operands& tensor : call.list)
-    bytes += 8 + 4 * ((tensor[0].elements() + kBlockElements - 1) / kBlockElements);
-  return bytes;
-}
-
-}  // namespace
-
 std::span<const Contract> contracts() {
   using enum Role;
   using enum TypeRule;
@@ -48,10 +34,7 @@ std::span<const Contract> contracts() {
            [](Call& call) {
              call.scalars = {call.option(0).f + 0.0f, call.option(1).f + 0.0f};  // -0 counts as +0
              return Status();
-           },
-       .workspace = workspace,
-       .workspace_formula = "8 + 4 * ceil(n, 2048)",
-       .flops = "2 * elements(grad)"},
+           }},
   };
   return all;
 }

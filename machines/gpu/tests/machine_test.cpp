@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "compiler/cache.h"
 #include "compiler/compiler.h"
 #include "compiler/files.h"
 #include "machines/gpu/machine.h"
+#include "machines/gpu/memo.h"
 #include "machines/gpu/tests/fake_driver.h"
 #include "testing/instance.h"
 #include "tokitai/report.h"
@@ -42,14 +44,15 @@ void work(const char* kernel, const device::Arguments& a) {
     call.operands[i].data = a.operand[i].data;
     if (call.operands[i].rank == 2) call.operands[i].row_stride = a.operand[i].stride;
   }
+  const auto* table = static_cast<const device::Tensor<5>*>(a.tensors);  // AdamW's
   for (std::size_t t = 0; t < call.list.size(); ++t)
-    for (std::size_t i = 0; i < call.list[t].size(); ++i) call.list[t][i].data = a.tensors[t].data[i];
+    for (std::size_t i = 0; i < call.list[t].size(); ++i) call.list[t][i].data = i < 5 ? table[t].data[i] : nullptr;
   if (ends_with(kernel, "_columns")) return;
   if (ends_with(kernel, "_check")) {
     ASSERT_EQ(*a.flag, device::kUnflagged);
     for (std::size_t t = 0; t < call.list.size(); ++t)
-      for (std::int64_t i = 0; i < a.tensors[t].length; ++i)
-        if ((static_cast<const std::uint16_t*>(a.tensors[t].data[3])[i] & 0x7c00) == 0x7c00)
+      for (std::int64_t i = 0; i < table[t].length; ++i)
+        if ((static_cast<const std::uint16_t*>(table[t].data[3])[i] & 0x7c00) == 0x7c00)
           *a.flag = std::min(*a.flag, t << 40 | static_cast<std::uint64_t>(i));
     for (std::int64_t i = 0; i < call.operand(1).rows() && call.list.empty(); ++i)
       if (const auto label = static_cast<const std::int64_t*>(a.operand[1].data)[i]; label < 0 || label >= a.extent[1])
@@ -476,6 +479,43 @@ TEST(DeviceMemoryTest, HostDevicesWorkInTheHostsMemory) {
     EXPECT_TRUE(device.trim().ok());
     const Mark a = device.mark().value(), b = device.mark().value();
     EXPECT_GE(device.seconds_between(a, b).value(), 0);
+  }
+}
+
+// A choice of three values: a plan may depend on each of them, so the third is not the second's.
+TEST(MemoTest, CallsThatDifferInWhatAPlanMayAskAreKeptApart) {
+  const Contract* contract = find_contract("cross_entropy.forward_backward");
+  Contract three = *contract;
+  const int reduction = three.option_index("reduction");
+  three.options[static_cast<std::size_t>(reduction)].choices = {"none", "mean", "sum"};
+  Memo memo;
+  std::set<std::string> keys;
+  for (const std::int64_t value : {0, 1, 2}) {
+    Call call;
+    call.contract = &three;
+    call.options[static_cast<std::size_t>(reduction)] = option_integer(value);
+    keys.insert(memo.key_of(call));
+  }
+  EXPECT_EQ(keys.size(), 3u);
+}
+
+// As many scalars and options as there may be: the last ones are in the key too.
+TEST(MemoTest, TheLastScalarAndOptionAreInTheKey) {
+  Contract full = *find_contract("softmax.forward");
+  full.options.resize(kMaxOptions, {"o", OptionKind::f32, {}, "", nullptr, ""});
+  Memo memo;
+  Call call;
+  call.contract = &full;
+  const std::string plain = memo.key_of(call);
+  for (std::size_t i = 0; i < kMaxScalars; ++i) {
+    Call other = call;
+    other.scalars[i] = 1;
+    EXPECT_NE(memo.key_of(other), plain) << "scalar " << i;
+  }
+  for (std::size_t i = 0; i < kMaxOptions; ++i) {
+    Call other = call;
+    other.options[i] = option_f32(1);
+    EXPECT_NE(memo.key_of(other), plain) << "option " << i;
   }
 }
 
