@@ -40,7 +40,7 @@ Result<std::int64_t> check_piece(Instance& instance, Device& device, std::int64_
   std::vector<Kept> kept;
   for (const Operands& set : sets_of(on_device))
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {
-      if (!set[i].present() || !instance.written(i) || !instance.has_batch(i)) continue;
+      if (!set[i].present() || !instance.written(i)) continue;  // both make a call of the piece alone
       const View& v = set[i];
       const std::int64_t elements = v.rank == 2 ? (v.rows() - 1) * v.row_stride + v.cols() : v.rows();
       const auto* p = static_cast<const std::byte*>(v.data);

@@ -30,7 +30,7 @@ struct Cutter {
     parts.emplace_back(EachElements{plan});
   }
   void operator()(const device::ListSumPlan& p) {
-    for (const std::uint32_t kinds : p.kinds)
+    for (const std::uint64_t kinds : p.kinds)
       if (kinds != 0)
         parts.emplace_back(ListSums{p.bytes / bytes_of(device::kind_at(kinds, 0)), p.threads, launch.shared_bytes});
     parts.emplace_back(RowSums{});  // the levels above the first

@@ -128,8 +128,10 @@ Call cut(const Call& call, std::int64_t begin, std::int64_t end) {
   const auto narrow = [&](Operands& set, std::int64_t begin, std::int64_t end) {
     for (std::size_t i = 0; i < call.contract->operands.size(); ++i) {
       View& view = set[i];
-      if (!view.present() || !has_batch(*call.contract, i)) continue;
-      const std::size_t d = call.contract->operands[i].shape[0] == call.contract->batch ? 0 : 1;
+      const OperandSpec& spec = call.contract->operands[i];
+      const bool has = call.contract->list ? !call.contract->has_once(spec) : has_batch(*call.contract, i);
+      if (!view.present() || !has) continue;
+      const std::size_t d = call.contract->list || spec.shape[0] == call.contract->batch ? 0 : 1;
       const std::int64_t step =
           (d == 0 && view.rank == 2 ? view.row_stride : 1) * static_cast<std::int64_t>(size_of(view.type));
       view.data = static_cast<std::byte*>(view.data) + begin * step;

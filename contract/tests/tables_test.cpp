@@ -208,6 +208,13 @@ TEST(Lists, OperandsHaveOneTypeInAllTensorsOrEachItsOwn) {
       }
 }
 
+// A tensor's part of a table is what stands in front.
+TEST(Lists, WhatACallHasOnceStandsBehindTheTensorsOperands) {
+  for (const Contract* contract : contracts())
+    for (std::size_t i = 0; i < contract->operands.size() && contract->list; ++i)
+      EXPECT_EQ(contract->has_once(contract->operands[i]), i >= contract->tensor_operands()) << contract->name;
+}
+
 // A formula's symbols are those of the set at hand; a list of tensors leaves no symbol behind that is only the last's.
 TEST(Lists, FormulasSeeEachTensorsOwnSize) {
   const Checked c = checked(testing::parse_problems("adamw.step n=10+0+5 t=1").value()[0]);

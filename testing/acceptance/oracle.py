@@ -1,4 +1,4 @@
-# The eleven operators, written from their specification in NumPy and independent of the library.
+# The operators, written from their specification in NumPy and independent of the library.
 # Each takes a storage type, the stored operands and the options as decimal texts, and returns what
 # must be stored: exact bits, or an Enclosure where exp or log (1 ulp, not fixed here) take part.
 import importlib.util
