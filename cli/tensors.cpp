@@ -135,7 +135,7 @@ Status Tensors::output(std::size_t operand, std::size_t tensor, View& view, cons
   const Type storage = storage_.value_or(Type::f32);
   switch (spec.type) {
     case TypeRule::storage:
-    case TypeRule::own_storage: view.type = storage; break;
+    case TypeRule::floating: view.type = storage; break;
     case TypeRule::f32: view.type = Type::f32; break;
     case TypeRule::storage_or_f32: view.type = spec.single_by_default ? Type::f32 : storage; break;
     case TypeRule::index:

@@ -115,7 +115,7 @@ class Checker {
           return refuse(fmt::format("{}, as {} is", name_of(call_.storage), label(storage_from_->name, storage_item_)));
         }
         return {};
-      case TypeRule::own_storage: return storage ? Status() : refuse("f16, bf16 or f32");
+      case TypeRule::floating: return storage ? Status() : refuse("f16, bf16 or f32");
       case TypeRule::f32: return v.type == Type::f32 ? Status() : refuse("f32");
       case TypeRule::storage_or_f32:
         return v.type == Type::f32 || v.type == call_.storage

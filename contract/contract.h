@@ -16,7 +16,7 @@ enum class TypeRule : std::uint8_t {
   storage,  // f16, bf16 or f32, the same for every such operand of a call
   f32,
   storage_or_f32,  // an output the caller may want unrounded
-  own_storage,     // f16, bf16 or f32, of each tensor of a list its own
+  floating,        // f16, bf16 or f32, whatever the others are
   index,           // i32 or i64
   i64,
 };

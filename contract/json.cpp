@@ -24,7 +24,7 @@ std::vector<std::string_view> types_of(TypeRule rule) {
     case TypeRule::storage: return {"storage"};
     case TypeRule::f32: return {"f32"};
     case TypeRule::storage_or_f32: return {"storage", "f32"};
-    case TypeRule::own_storage: return {"f16", "bf16", "f32"};
+    case TypeRule::floating: return {"f16", "bf16", "f32"};
     case TypeRule::index: return {"i32", "i64"};
     case TypeRule::i64: return {"i64"};
   }

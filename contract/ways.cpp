@@ -15,7 +15,7 @@ constexpr std::size_t kMostCombined = 6;  // toggles tried in every combination;
 Type type_of(TypeRule rule) {
   switch (rule) {
     case TypeRule::storage:
-    case TypeRule::own_storage: return Type::f16;
+    case TypeRule::floating: return Type::f16;
     case TypeRule::f32:
     case TypeRule::storage_or_f32: return Type::f32;
     case TypeRule::index:

@@ -17,7 +17,7 @@ Type type_of(const OperandSpec& spec, const Problem& problem, std::size_t tensor
     case TypeRule::storage: return problem.storage;
     case TypeRule::f32: return Type::f32;
     case TypeRule::storage_or_f32: return problem.single ? Type::f32 : problem.storage;
-    case TypeRule::own_storage: return problem.type_of(tensor);
+    case TypeRule::floating: return problem.type_of(tensor);
     case TypeRule::index: return problem.index;
     case TypeRule::i64: return Type::i64;
   }

@@ -88,7 +88,7 @@ template <class T, class Word> std::string in_turns(const std::vector<T>& values
 
 bool has_own_types(const Contract& contract) {
   return std::any_of(contract.operands.begin(), contract.operands.end(),
-                     [](const OperandSpec& spec) { return spec.type == TypeRule::own_storage; });
+                     [](const OperandSpec& spec) { return spec.type == TypeRule::floating; });
 }
 
 bool set(Problem& problem, const std::string& key, const std::string& value) {

@@ -90,7 +90,7 @@ TEST(Contracts, HaveFallbacksTheyThemselvesAllow) {
 
 // A definition's names carry positions and types; the contract's tables must say the same.
 template <int I> bool agrees(Storage<I>, TypeRule rule) {
-  return rule == TypeRule::storage || rule == TypeRule::own_storage;
+  return rule == TypeRule::storage || rule == TypeRule::floating;
 }
 template <int I> bool agrees(Once<I>, TypeRule rule) { return rule == TypeRule::f32 || rule == TypeRule::i64; }
 template <int I> bool agrees(Single<I>, TypeRule rule) { return rule == TypeRule::f32; }
@@ -201,7 +201,7 @@ TEST(Lists, OperandsHaveOneTypeInAllTensorsOrEachItsOwn) {
   for (const Contract* contract : contracts())
     for (const OperandSpec& spec : contract->operands)
       if (contract->list) {
-        EXPECT_TRUE(spec.type == TypeRule::storage || spec.type == TypeRule::own_storage ||
+        EXPECT_TRUE(spec.type == TypeRule::storage || spec.type == TypeRule::floating ||
                     spec.type == TypeRule::f32 || spec.type == TypeRule::i64)
             << contract->name << " " << spec.name;
         EXPECT_TRUE(spec.shape[1].empty()) << contract->name << " " << spec.name << ": one symbol for any shape";

@@ -21,7 +21,7 @@ std::span<const Contract> contracts() {
                  "An infinity, or a sum of squares that overflows, gives norm = infinity and scale = +0.",
                  "Without any element norm is +0.", "Subnormals are kept."},
        .non_claims = {"Squares of gradients below 2^-75 vanish: their norm is +0.", kBoundOfData},
-       .operands = {{"grad", in, own_storage, {"n"}, "gradients"},
+       .operands = {{"grad", in, floating, {"n"}, "gradients"},
                     {"norm", out, f32, {"1"}, "the root of the sum of their squares, times grad_scale"},
                     {"scale", out, f32, {"1"}, "what clips them: 1, or less where norm is above max_norm"}},
        .options = {{"max_norm", OptionKind::f32, option_f32(1), "finite and >= 0", option::finite_nonnegative,
