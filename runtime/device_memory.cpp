@@ -2,13 +2,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
-#include "contract/contract.h"
-#include "contract/workspace.h"
 #include "tokitai/device.h"
 
 namespace tokitai {
@@ -22,13 +19,6 @@ Status check_copy(const void* to, const void* from, std::int64_t bytes) {
     return Status::invalid(fmt::format("a copy of {} bytes {} a null pointer", bytes, to == nullptr ? "to" : "from"));
   return {};
 }
-
-// In a fork: given back by nobody, and no leak to who looks for some.
-void leave(void* of_parent) {
-  leave_as_it_is(std::shared_ptr<void>(of_parent, [](void*) {}));
-}
-
-using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
@@ -45,7 +35,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 void Buffer::reset() {
   if (data_ != nullptr) {
     if (!machine_->usable_here())
-      leave(data_);
+      leave_as_it_is(data_);
     else if (pinned_)
       machine_->release_pinned(data_, bytes_);
     else
@@ -55,23 +45,6 @@ void Buffer::reset() {
   data_ = nullptr;
   bytes_ = 0;
 }
-
-struct Mark::Point {
-  Point(std::shared_ptr<Machine> of, void* place, std::string name)
-      : machine(std::move(of)), at(place), device(std::move(name)) {}
-  ~Point() {
-    if (machine->usable_here())
-      machine->release_mark(at);
-    else
-      leave(at);
-  }
-  Point(const Point&) = delete;
-  Point& operator=(const Point&) = delete;
-
-  const std::shared_ptr<Machine> machine;
-  void* const at;
-  const std::string device;
-};
 
 Result<Buffer> Device::allocate(std::int64_t bytes) { return allocate(bytes, false); }
 Result<Buffer> Device::allocate_pinned(std::int64_t bytes) { return allocate(bytes, true); }
@@ -104,10 +77,6 @@ Result<bool> Device::holds(const void* memory) const {
   if (Status s = usable(); !s.ok()) return s;
   return machine_->holds(memory);
 }
-Status Device::wait() {
-  Status s = usable();
-  return s.ok() ? machine_->wait() : s;
-}
 Result<DeviceMemory> Device::memory() const {
   if (Status s = usable(); !s.ok()) return s;
   return machine_->memory();
@@ -116,34 +85,6 @@ Status Device::trim() {
   Status s = usable();
   return s.ok() ? machine_->trim() : s;
 }
-Result<Mark> Device::mark() {
-  if (Status s = usable(); !s.ok()) return s;
-  auto at = machine_->mark();
-  if (!at.ok()) return at.status();
-  return Mark(std::make_shared<const Mark::Point>(machine_, at.value(), name()));
-}
-Result<double> Device::seconds_between(const Mark& earlier, const Mark& later) {
-  for (const Mark* mark : {&earlier, &later}) {
-    const char* which = mark == &earlier ? "earlier" : "later";
-    if (!*mark) return Status::invalid(fmt::format("the time between two marks: the {} one was not made", which));
-    if (mark->point_->machine != machine_)
-      return Status::invalid(fmt::format("the time between two marks: the {} one is of another device ({}), not of {}",
-                                         which, mark->point_->device, name()));
-  }
-  if (Status s = usable(); !s.ok()) return s;
-  return machine_->seconds_between(earlier.point_->at, later.point_->at);
-}
-
-Result<std::int64_t> Machine::workspace(const Call& call) const { return workspace_bytes(call, threads()); }
-
-Status Machine::compile_ahead(const std::vector<Call>&, const CompileProgress&) { return {}; }
-Result<double> Machine::compile_seconds(const Call&) { return 0.0; }
-
-Status Machine::queue(const Call& call) {
-  Outcome ignored;
-  return run(call, ignored);
-}
-
 Result<void*> Machine::allocate(std::int64_t bytes) {
   const std::int64_t rounded = (bytes / kAlignment + 1) * kAlignment;
   void* memory = std::aligned_alloc(kAlignment, static_cast<std::size_t>(rounded));
@@ -169,18 +110,10 @@ Status Machine::copy(void* to, const void* from, std::int64_t bytes) {
   std::memmove(to, from, static_cast<std::size_t>(bytes));
   return {};
 }
-Status Machine::wait() { return {}; }
 Result<DeviceMemory> Machine::memory() {
   const std::int64_t page = sysconf(_SC_PAGESIZE);
   return DeviceMemory{host_bytes_, 0, page * sysconf(_SC_AVPHYS_PAGES), page * sysconf(_SC_PHYS_PAGES)};
 }
 Status Machine::trim() { return {}; }
-Result<void*> Machine::mark() { return new Clock::time_point(Clock::now()); }
-void Machine::release_mark(void* mark) { delete static_cast<Clock::time_point*>(mark); }
-Result<double> Machine::seconds_between(void* earlier, void* later) {
-  return std::chrono::duration<double>(*static_cast<const Clock::time_point*>(later) -
-                                       *static_cast<const Clock::time_point*>(earlier))
-      .count();
-}
 
 }  // namespace tokitai

@@ -41,6 +41,10 @@ void leave_as_it_is(std::shared_ptr<void> of_parent) {
   one->next = all.exchange(one);
 }
 
+void leave_as_it_is(void* of_parent) {
+  leave_as_it_is(std::shared_ptr<void>(of_parent, [](void*) {}));
+}
+
 std::unique_lock<std::mutex> hold_forks() {
   listen();
   return std::unique_lock(forking);

@@ -19,6 +19,7 @@ class HomeProcess {
 
 // In a fork: what is its parent's is neither ended nor given back there, but kept as it is.
 void leave_as_it_is(std::shared_ptr<void> of_parent);
+void leave_as_it_is(void* of_parent);
 
 // While this is held no fork of the process begins: for descriptors that a fork must not have.
 std::unique_lock<std::mutex> hold_forks();

@@ -131,7 +131,8 @@ template <class D, Type S> Answer run_row(const Call& call, Pool& pool) {
       }
     });
   }
-  if constexpr (requires(Machine& m) { D::finish(m); }) D::finish(*machine(0));
+  if constexpr (requires(Machine& m) { D::finish(m); })
+    if (record.once != 0) D::finish(*machine(0));
   return {};
 }
 

@@ -1,0 +1,67 @@
+// The queue of a device: waiting for it and marks in it, and what machines whose calls are done when they return make
+// of them.
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "tokitai/device.h"
+
+namespace tokitai {
+
+namespace {
+using Clock = std::chrono::steady_clock;
+}
+
+struct Mark::Point {
+  Point(std::shared_ptr<Machine> of, void* place, std::string name)
+      : machine(std::move(of)), at(place), device(std::move(name)) {}
+  ~Point() {
+    if (machine->usable_here())
+      machine->release_mark(at);
+    else
+      leave_as_it_is(at);
+  }
+  Point(const Point&) = delete;
+  Point& operator=(const Point&) = delete;
+
+  const std::shared_ptr<Machine> machine;
+  void* const at;
+  const std::string device;
+};
+
+Status Device::wait() {
+  Status s = usable();
+  return s.ok() ? machine_->wait() : s;
+}
+Result<Mark> Device::mark() {
+  if (Status s = usable(); !s.ok()) return s;
+  auto at = machine_->mark();
+  if (!at.ok()) return at.status();
+  return Mark(std::make_shared<const Mark::Point>(machine_, at.value(), name()));
+}
+Result<double> Device::seconds_between(const Mark& earlier, const Mark& later) {
+  for (const Mark* mark : {&earlier, &later}) {
+    const char* which = mark == &earlier ? "earlier" : "later";
+    if (!*mark) return Status::invalid(fmt::format("the time between two marks: the {} one was not made", which));
+    if (mark->point_->machine != machine_)
+      return Status::invalid(fmt::format("the time between two marks: the {} one is of another device ({}), not of {}",
+                                         which, mark->point_->device, name()));
+  }
+  if (Status s = usable(); !s.ok()) return s;
+  return machine_->seconds_between(earlier.point_->at, later.point_->at);
+}
+
+Status Machine::queue(const Call& call) {
+  Outcome ignored;
+  return run(call, ignored);
+}
+Status Machine::wait() { return {}; }
+Result<void*> Machine::mark() { return new Clock::time_point(Clock::now()); }
+void Machine::release_mark(void* mark) { delete static_cast<Clock::time_point*>(mark); }
+Result<double> Machine::seconds_between(void* earlier, void* later) {
+  return std::chrono::duration<double>(*static_cast<const Clock::time_point*>(later) -
+                                       *static_cast<const Clock::time_point*>(earlier))
+      .count();
+}
+
+}  // namespace tokitai
