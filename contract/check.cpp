@@ -58,8 +58,8 @@ class Checker {
         call_.symbols = {};  // each set has a size of its own; the storage type is one for all
         Operands& tensor = call_.list[static_cast<std::size_t>(item_)];
         if (Status s = operands(tensor); !s.ok()) return s;
-        for (View& v : tensor)
-          if (v.rank == 2) v = {v.data, v.type, 1, {v.elements(), 1}, 1};
+        for (std::size_t i = 0; i < contract_.tensor_operands(); ++i)
+          if (View& v = tensor[i]; v.rank == 2) v = {v.data, v.type, 1, {v.elements(), 1}, 1};
         total += tensor[0].elements();  // memory() has bounded it
       }
       item_ = -1;
