@@ -46,12 +46,6 @@ def median_times(call):
     return timed(max(20, min(200, int(0.5 / max(timed(3)[0], 1e-6)))))
 
 
-def total_norm(grads):
-    """What torch.nn.utils.clip_grad_norm_ does before it multiplies: the norm, and the factor."""
-    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(grads, 2.0)))
-    return norm, torch.clamp(1.0 / (norm + 1e-6), max=1.0)
-
-
 def prepare(p):
     """The call to time, as a function of no arguments."""
     s, dtype, op = p["sizes"], TYPES[p["type"]], p["operator"]
@@ -88,9 +82,6 @@ def prepare(p):
     if op == "gemm.grad_b":
         dc, a = t(s["m"], s["n"]), t(s["m"], s["k"])
         return lambda: a.T @ dc
-    if op == "gradient.norm":
-        grads = [t(n) for n in p["list"] if n > 0]
-        return lambda: total_norm(grads)
     raise ValueError("no such operator in torch")
 
 

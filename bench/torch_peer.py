@@ -28,12 +28,6 @@ def indices(count, limit, spread):
     return v.long().clamp(0, limit - 1)
 
 
-def total_norm(grads):
-    """What torch.nn.utils.clip_grad_norm_ does before it multiplies: the norm, and the factor."""
-    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(grads, 2.0)))
-    return norm, torch.clamp(1.0 / (norm + 1e-6), max=1.0)
-
-
 def prepare(p):
     """The call to time, as a function of no arguments, and a remark where it is not the same work."""
     s, dtype, op = p["sizes"], TYPES[p["type"]], p["operator"]
@@ -78,9 +72,6 @@ def prepare(p):
         name = str(moment.dtype).replace("torch.bfloat", "bf").replace("torch.float", "f")
         return optimizer.step, (f"moments in {name}: {3 * element + 4 * moment.element_size()} bytes a parameter; "
                                 f"ours in f32: {3 * element + 16}")
-    if op == "gradient.norm":
-        grads = [t(n) for n in p["list"] if n > 0]
-        return lambda: total_norm(grads), ""
     if op == "gemm.forward":
         a, b = t(s["m"], s["k"]), t(s["k"], s["n"])
         return lambda: a @ b, ""

@@ -1,4 +1,5 @@
-# Gradient norms, written from their specification in NumPy and independent of the library.
+# What gradient must store, in NumPy, written from the specification and independent of the library
+# (testing/acceptance/oracle.py says how it is called), and a small problem of each operator.
 from fractions import Fraction
 
 import numpy as np
@@ -28,4 +29,4 @@ def gradient_norm(storage, operands, options):
     return {"norm": F32.round(norm), "scale": F32.round(np.where(s > 1, np.float32(1), s))}
 
 
-OPERATORS = {"gradient.norm": gradient_norm}
+PROBLEMS = {"gradient.norm": lambda data: ({"grad": [data.storage(40), data.storage(3000)]}, {"max_norm": "0.5"})}

@@ -237,7 +237,7 @@ def add_family(family):
     spec = importlib.util.spec_from_file_location(f"oracle_{family}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    OPERATORS.update(module.OPERATORS)
+    OPERATORS.update({name: getattr(module, name.replace(".", "_")) for name in module.PROBLEMS})
 
 
 add_family("gradient")
