@@ -190,8 +190,9 @@ Status Instance::fill_operands(const Problem& problem, Filling filling) {
   const Contract& contract = *problem.contract;
   const int hole_option = std::max(contract.option_index("ignore_index"), contract.option_index("padding_index"));
   const std::int64_t* hole = hole_option >= 0 && call_.option(hole_option).set ? &call_.option(hole_option).i : nullptr;
-  // Tensors' operands are numbered through; what a call has once changes no tensor's data.
-  constexpr std::uint64_t kOnce = std::uint64_t{1} << 40;
+  // Tensors' operands are numbered through; what a call has once changes no tensor's data. Of `special` numbers the norm
+  // of adamw.step is NaN from this number on, and its scale is none of them.
+  constexpr std::uint64_t kOnce = (std::uint64_t{1} << 40) + 1984;
   std::uint64_t last = 0;
   for (const Operands& set : sets_)
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {
