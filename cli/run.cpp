@@ -21,7 +21,8 @@ namespace {
 constexpr const char* kFooter =
     R"(Files are NumPy's .npy with elements <f2, <f4, <i4, <i8, or <u2 for bf16, in C order. An operand that is
 worked on in place is read with --in and written with --out, to the same file if you like. For a list of
-tensors (adamw.step) give each --in and --out once per tensor, in the same order; a tensor may have any shape.
+tensors (adamw.step, gradient.norm) give each --in and --out once per tensor, in the same order; a tensor may have any
+shape, and operands of shape [1] are given once.
 Files are written together or, on any error, not at all. tokitai ops OPERATOR says what an operator takes.
 
 Examples:
