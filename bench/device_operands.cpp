@@ -20,7 +20,7 @@ bool DeviceOperands::written(std::size_t operand) const { return writes(call_.co
 
 bool DeviceOperands::read(std::size_t operand) const {
   const OperandSpec& spec = call_.contract->operands[operand];
-  return reads(call_, spec) || (in_place_ && !spec.may_alias.empty());
+  return reads(call_, spec) || over_[operand] >= 0;
 }
 
 bool DeviceOperands::has_batch(std::size_t operand) const { return testing::has_batch(*call_.contract, operand); }
@@ -30,7 +30,7 @@ Result<DeviceOperands> DeviceOperands::make(const testing::Problem& problem, Dev
   if (!call.ok()) return call.status();
   DeviceOperands made;
   made.call_ = std::move(call).value();
-  made.in_place_ = problem.in_place;
+  made.over_.fill(-1);
   made.batch_ = std::max<std::int64_t>(testing::batch_of(problem), 1);
   for (std::size_t t = 0; t < sets_of(made.call_).size(); ++t)
     if (Status s = made.place(problem, sets_of(made.call_)[t], problem.shift_of(t), device); !s.ok()) return s;
@@ -43,9 +43,9 @@ Status DeviceOperands::place(const testing::Problem& problem, Operands& set, std
   for (std::size_t i = 0; i < contract.operands.size(); ++i) {
     View& view = set[i];
     if (view.elements() == 0) continue;
-    const int over = contract.operand_index(contract.operands[i].may_alias);
-    if (over >= 0 && in_place_) {
-      view.data = set[static_cast<std::size_t>(over)].data;
+    over_[i] = problem.in_place ? lies_over(contract, set, i, problem.over) : -1;
+    if (over_[i] >= 0) {
+      view.data = set[static_cast<std::size_t>(over_[i])].data;
       continue;
     }
     const std::int64_t begin = shift * static_cast<std::int64_t>(size_of(view.type));
@@ -69,12 +69,11 @@ Status DeviceOperands::put_indices(const testing::Problem& problem, std::size_t 
   const Contract& contract = *call_.contract;
   const int option = std::max(contract.option_index("ignore_index"), contract.option_index("padding_index"));
   const std::int64_t* hole = option >= 0 && call_.option(option).set ? &call_.option(option).i : nullptr;
-  const std::int64_t limit = problem.size("vocab") != 0 ? problem.size("vocab") : problem.size("cols");
   std::vector<std::byte>& host = indices_[operand];
   host.resize(static_cast<std::size_t>(testing::extent_of(view)));
   View here = view;
   here.data = host.data();
-  testing::fill_indices(here, limit, problem.spread, kSeed, operand + 1, hole);
+  testing::fill_indices(here, testing::index_limit(problem), problem.spread, kSeed, operand + 1, hole);
   return device.copy_in(view.data, host.data(), static_cast<std::int64_t>(host.size()));
 }
 

@@ -49,7 +49,7 @@ class DeviceOperands {
   std::map<std::size_t, Pattern> patterns_;                // by operand
   std::map<std::size_t, std::vector<std::byte>> indices_;  // what those operands hold, in the host's memory
   std::int64_t batch_ = 1;
-  bool in_place_ = false;
+  std::array<int, kMaxOperands> over_{};  // the operand that each lies over, or -1
 };
 
 }  // namespace tokitai::bench

@@ -1,15 +1,14 @@
-// PyTorch as a peer: its timings come from a Python process that runs torch_peer.py or torch_gpu_peer.py, which are
-// part of this binary.
+// PyTorch as a peer: its timings come from a Python process that runs torch_peer.py or torch_gpu_peer.py with the
+// families' peer.py beside it. All of them are part of this binary.
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "bench/peers.h"
+#include "compiler/files.h"
+#include "runtime/registry.h"
 
 namespace tokitai::bench {
 namespace {
@@ -25,35 +24,22 @@ std::string request(const testing::Problem& problem) {
   constexpr const char* spreads[] = {"uniform", "zipf", "equal"};
   nlohmann::json sizes = nlohmann::json::object();
   for (const auto& [name, value] : problem.sizes) sizes[name] = value;
+  nlohmann::json optional = nlohmann::json::array();  // the optional operands that are given
+  for (const OperandSpec& spec : problem.contract->operands)
+    if (spec.optional && problem.gives(spec, 0)) optional.push_back(spec.name);
+  nlohmann::json options = nlohmann::json::object();
+  for (const auto& [name, value] : problem.options) options[name] = value;
   return nlohmann::json{{"key", problem.text()},
                         {"operator", problem.contract->name},
                         {"sizes", sizes},
+                        {"options", options},
+                        {"to", name_of(problem.to)},
                         {"list", problem.list},
+                        {"optional", optional},
                         {"type", name_of(problem.storage)},
                         {"spread", spreads[static_cast<std::size_t>(problem.spread)]}}
       .dump();
 }
-
-// A folder that is gone when this is.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    const char* base = std::getenv("TMPDIR");
-    path_ = fmt::format("{}/tokitai-XXXXXX", base != nullptr ? base : "/tmp");
-    if (mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
-  ~TemporaryFolder() {
-    for (const char* name : {"peer.py", "problems"}) unlink(file(name).c_str());
-    if (!path_.empty()) rmdir(path_.c_str());
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  bool made() const { return !path_.empty(); }
-  std::string file(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 // A warm process has its memory: ours was touched before the clock starts. By default the C library maps every large
 // tensor anew and gives it back, and page faults would be most of PyTorch's time (1.7 times the time of a softmax, 3.2
@@ -74,15 +60,19 @@ Result<Peer> ask(const char* script, int argument, const std::vector<testing::Pr
     return Status(
         Code::unavailable,
         fmt::format("no PyTorch: '{} -c \"import torch\"' failed; --python names another Python", interpreter));
-  const TemporaryFolder folder;
-  if (!folder.made()) return Status(Code::unavailable, "cannot make a temporary folder for the torch peer");
-  std::ofstream(folder.file("peer.py")) << script;
-  {
-    std::ofstream lines(folder.file("problems"));
-    for (const testing::Problem& problem : problems) lines << request(problem) << '\n';
-  }
+  auto folder = compiler::TemporaryFolder::make();
+  if (!folder.ok()) return folder.status();
+  std::string lines;
+  for (const testing::Problem& problem : problems) lines += request(problem) + "\n";
+  std::vector<std::pair<std::string, std::string>> files{{"peer.py", script}, {"problems", lines}};
+  for (const testing::Problem& problem : problems)
+    files.emplace_back(fmt::format("peer_{}.py", problem.contract->family()),
+                       find_operator(*problem.contract)->folder->peer);
+  for (const auto& [name, text] : files)
+    if (Status s = compiler::write_file(folder->path() / name, text); !s.ok()) return s;
   const std::string command = fmt::format("{} {} {} {} < {} 2>/dev/null", kWarmMemory, quoted(interpreter),
-                                          quoted(folder.file("peer.py")), argument, quoted(folder.file("problems")));
+                                          quoted((folder->path() / "peer.py").string()), argument,
+                                          quoted((folder->path() / "problems").string()));
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return Status(Code::unavailable, "cannot start " + interpreter);
   Peer peer;

@@ -48,8 +48,8 @@ struct Job {
 // Multiprocessors matter to a plan only where a call is small; this many are assumed where no device is asked.
 constexpr int kMultiprocessors = 132;
 
-std::span<const compiler::Header> headers() {
-  static const std::vector<compiler::Header> all = [] {
+const std::vector<compiler::Header>& headers() {
+  static const std::vector<compiler::Header> all = [] {  // one command, one set of operators
     std::vector<compiler::Header> h;
     for (const device::Text& text : device::device_headers()) h.push_back({text.name, text.text});
     return h;

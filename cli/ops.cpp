@@ -46,6 +46,7 @@ std::string operand_notes(const Json& operand) {
   if (operand["optional"].get<bool>()) notes += "; optional";
   if (operand.contains("may_alias"))
     notes += fmt::format("; may be written over {}", operand["may_alias"].get<std::string>());
+  if (operand.contains("with")) notes += fmt::format("; given with {}", operand["with"].get<std::string>());
   if (operand.contains("read_when"))
     notes += fmt::format("; also read with {}", operand["read_when"].get<std::string>());
   return notes;

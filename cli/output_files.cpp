@@ -145,12 +145,13 @@ Status FileUses::take(const std::string& what, const std::string& where, const s
   return {};
 }
 
-Result<std::string> FileUses::writes(const std::string& what, const std::string& path, std::string_view over) {
+Result<std::string> FileUses::writes(const std::string& what, const std::string& path,
+                                     const std::vector<std::string>& over) {
   auto where = destination(path);
   if (!where.ok()) return Status::invalid(fmt::format("{}: {}", what, where.status().message()));
   const auto [first, last] = read_.equal_range(where.value());
   for (auto reader = first; reader != last; ++reader)
-    if (reader->second != what && reader->second != over)
+    if (reader->second != what && std::find(over.begin(), over.end(), reader->second) == over.end())
       return Status::invalid(
           fmt::format("{} would be written to {}, which {} is read from", what, path, reader->second));
   if (Status s = take(what, where.value(), path); !s.ok()) return s;

@@ -31,7 +31,8 @@ class FileUses {
   // `what` reads that file.
   void reads(const std::string& what, const std::string& path);
   // Where `what` writes, or why it cannot. `over`: what it may replace the file of, beside its own.
-  Result<std::string> writes(const std::string& what, const std::string& path, std::string_view over = {});
+  Result<std::string> writes(const std::string& what, const std::string& path,
+                             const std::vector<std::string>& over = {});
   // The same for a text, which goes nowhere where the path is empty and to standard output where it is "-".
   Status writes_text(const std::string& what, const std::string& path);
 

@@ -118,8 +118,11 @@ class Matcher {
       return fail(fmt::format("--out {}: that is read, not written; it writes {}", name, known(is_written)));
     // A tensor of a list may replace its own file, not that of another.
     const std::size_t tensor = request_.outputs[static_cast<std::size_t>(operand)].size();
-    const int over = contract().operand_index(contract().operands[static_cast<std::size_t>(operand)].may_alias);
-    auto where = files_.writes(file_user(operand, tensor), output.path, over < 0 ? "" : file_user(over, tensor));
+    std::vector<std::string> over;
+    for (const OperandSpec& spec : contract().operands)
+      if (contract().operands[static_cast<std::size_t>(operand)].may_lie_over(spec.name))
+        over.push_back(file_user(contract().operand_index(spec.name), tensor));
+    auto where = files_.writes(file_user(operand, tensor), output.path, over);
     if (!where.ok()) return fail(where.status().message());
     output.destination = std::move(where).value();
     request_.outputs[static_cast<std::size_t>(operand)].push_back(std::move(output));

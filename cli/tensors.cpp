@@ -77,7 +77,7 @@ Status Tensors::make_set(std::size_t tensor) {
     if (elsewhere(i)) continue;
     const bool left_out = contract.operands[i].optional && request_->outputs[i].empty();
     if (contract.operands[i].role == Role::out && !set[i].present() && !left_out)
-      if (Status s = output(i, tensor, set[i], symbols); !s.ok()) return s;
+      if (Status s = output(i, tensor, set, symbols); !s.ok()) return s;
     if (request_->outputs[i].empty()) continue;
     if (const auto type = request_->outputs[i][tensor].type; type && *type != set[i].type)
       return fail(fmt::format("{} is read as {} and worked on in place; it cannot be written as {}",
@@ -130,14 +130,20 @@ Status Tensors::input(std::size_t operand, std::size_t tensor, View& view, Symbo
   return {};
 }
 
-Status Tensors::output(std::size_t operand, std::size_t tensor, View& view, const Symbols& symbols) {
+Status Tensors::output(std::size_t operand, std::size_t tensor, Operands& set, const Symbols& symbols) {
+  View& view = set[operand];
   const OperandSpec& spec = request_->contract->operands[operand];
   const Type storage = storage_.value_or(Type::f32);
   switch (spec.type) {
     case TypeRule::storage:
     case TypeRule::floating: view.type = storage; break;
     case TypeRule::f32: view.type = Type::f32; break;
-    case TypeRule::storage_or_f32: view.type = spec.single_by_default ? Type::f32 : storage; break;
+    case TypeRule::storage_or_f32:
+      view.type = spec.single_by_default ? Type::f32 : storage;
+      if (const int with = request_->contract->operand_index(spec.with);
+          with >= 0 && set[static_cast<std::size_t>(with)].present())
+        view.type = set[static_cast<std::size_t>(with)].type;
+      break;
     case TypeRule::index:
     case TypeRule::i64: view.type = Type::i64; break;
   }

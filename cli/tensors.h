@@ -45,7 +45,7 @@ class Tensors {
   explicit Tensors(const Request& request) : request_(&request) {}
   Status make_set(std::size_t tensor);
   Status input(std::size_t operand, std::size_t tensor, View& view, Symbols& symbols);
-  Status output(std::size_t operand, std::size_t tensor, View& view, const Symbols& symbols);
+  Status output(std::size_t operand, std::size_t tensor, Operands& set, const Symbols& symbols);
   Status allocate(std::size_t operand, std::size_t tensor, View& view);
   Status fail(const std::string& what) const;
 

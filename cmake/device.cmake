@@ -1,5 +1,6 @@
 # GPU kernels are compiled at run time from the text that is built into the library: the definitions, the patterns'
-# device machines and what they include. Sets TOKITAI_DEVICE_SOURCES for these families.
+# device machines and what they include. Definitions come from the registry, with their families' other texts; this
+# makes TOKITAI_DEVICE_SOURCES of the rest.
 macro(tokitai_device)
   set(device_names bit cstdint
     numerics/base.h numerics/half.h numerics/soft_fma.h numerics/elementary.h patterns/names.h patterns/reduction.h
@@ -7,17 +8,11 @@ macro(tokitai_device)
     machines/device/place.h machines/device/place_each.h machines/device/place_list_sum.h machines/device/place_row.h machines/device/place_segment.h
     machines/device/place_sort.h machines/device/place_tile.h
     machines/device/plans.h machines/device/row.h machines/device/row_kernels.h machines/device/row_shape.h machines/device/row_staging.h
-    machines/device/each.h machines/device/exact.h machines/device/pack.h machines/device/list_sum.h machines/device/list_sum_shape.h
+    machines/device/each.h machines/device/each_tensor.h machines/device/exact.h machines/device/pack.h machines/device/list_sum.h machines/device/list_sum_shape.h
     machines/device/segment.h machines/device/segment_shape.h machines/device/segment_sums.h machines/device/sort.h machines/device/tile.h
     machines/device/tile_shape.h
     machines/lockstep/alias.h machines/lockstep/kernel_text.h machines/lockstep/makers.inc machines/lockstep/pointers.h machines/lockstep/strict.h
     machines/lockstep/words.h)
-  set(definitions "#pragma once\n")
-  foreach(family ${ARGN})
-    list(APPEND device_names operators/${family}/definition.h)
-    string(APPEND definitions "#include \"operators/${family}/definition.h\"\n")
-  endforeach()
-  file(CONFIGURE OUTPUT ${TOKITAI_GENERATED}/definitions.h CONTENT "${definitions}")
 
   set(device_depends "")
   foreach(name ${device_names})

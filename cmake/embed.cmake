@@ -1,6 +1,6 @@
 # Writes the device text into a C++ file: cmake -DROOT=... -DOUTPUT=... -DNAMES=a,b,c -P embed.cmake
 # A name is an include name; those without a slash are the freestanding stand-ins for standard headers.
-set(all "// Made by cmake/embed.cmake.\n#include \"machines/device/plan.h\"\nnamespace tokitai::device {\nstd::vector<Text> all_headers();\nstd::vector<Text> all_headers() {\n  return {\n")
+set(all "// Made by cmake/embed.cmake.\n#include \"machines/device/plan.h\"\nnamespace tokitai::device {\nstd::vector<Text> built_in_headers();\nstd::vector<Text> built_in_headers() {\n  return {\n")
 string(REPLACE "," ";" names "${NAMES}")
 foreach(name ${names})
   if(name MATCHES "/")

@@ -1,6 +1,14 @@
-# One line per operator family makes its contracts, its reference kernels and its cpu kernels for every
-# instruction set. Kernels are built per instruction set with that set's flags; everything in them lives in a
-# namespace of that set's name.
+# A folder under operators/ with a definition is a family. From it come its contracts, its reference kernels, its cpu
+# kernels for every instruction set and its entries in the registry. Kernels are built per instruction set with that
+# set's flags; everything in them lives in a namespace of that set's name.
+file(GLOB families RELATIVE ${PROJECT_SOURCE_DIR}/operators CONFIGURE_DEPENDS operators/*/definition.h)
+list(TRANSFORM families REPLACE "/definition.h$" "")
+list(REMOVE_ITEM families skeleton specimen)  # to copy, and to try every verb with (cmake/skeleton.cmake)
+# What a build folder remembers is what somebody asked for, not which families there were: a new one is built there too.
+set(TOKITAI_FAMILIES "" CACHE STRING "Operator families to build; empty: all")
+if(NOT TOKITAI_FAMILIES)
+  set(TOKITAI_FAMILIES ${families})
+endif()
 set(TOKITAI_GENERATED ${PROJECT_BINARY_DIR}/generated)
 set(TOKITAI_OPERATOR_SOURCES "")
 set(TOKITAI_KERNEL_OBJECTS "")
@@ -27,31 +35,58 @@ function(tokitai_kernel_objects target source isa)
 endfunction()
 
 macro(tokitai_operators)
-  set(families_inc "")
-  set(cpu_kernels_inc "")
+  set(declared "")
+  set(added "")
+  set(golden "")
+  string(REPLACE ";" "," isa_list "${TOKITAI_ISAS}")
   foreach(family ${ARGN})
+    set(folder ${PROJECT_SOURCE_DIR}/operators/${family})
     tokitai_public_header(operators/${family}/${family}.h)
-    list(APPEND TOKITAI_OPERATOR_SOURCES operators/${family}/${family}.cpp)
-    string(APPEND families_inc "TK_FAMILY(${family})\n")
+    file(GLOB sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS operators/${family}/*.cpp)
+    list(FILTER sources EXCLUDE REGEX "_test[.]cpp$")
+    list(APPEND TOKITAI_OPERATOR_SOURCES ${sources})
     configure_file(machines/reference/family.cpp.in ${TOKITAI_GENERATED}/reference_${family}.cpp @ONLY)
     tokitai_kernel_objects(reference_${family} ${TOKITAI_GENERATED}/reference_${family}.cpp baseline)
     list(APPEND TOKITAI_KERNEL_OBJECTS $<TARGET_OBJECTS:reference_${family}>)
     foreach(isa ${TOKITAI_ISAS})
-      string(APPEND cpu_kernels_inc "TK_CPU_KERNELS(${isa}, ${family})\n")
       configure_file(machines/cpu/family.cpp.in ${TOKITAI_GENERATED}/cpu_${family}_${isa}.cpp @ONLY)
       tokitai_kernel_objects(cpu_${family}_${isa} ${TOKITAI_GENERATED}/cpu_${family}_${isa}.cpp ${isa})
       list(APPEND TOKITAI_KERNEL_OBJECTS $<TARGET_OBJECTS:cpu_${family}_${isa}>)
     endforeach()
+    # The folder's texts become part of the binary.
+    file(GLOB texts CONFIGURE_DEPENDS ${folder}/definition.h ${folder}/problems.txt ${folder}/peer.py)
+    add_custom_command(OUTPUT ${TOKITAI_GENERATED}/family_${family}.cpp
+      COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DFAMILY=${family} -DISAS=${isa_list}
+              -DOUTPUT=${TOKITAI_GENERATED}/family_${family}.cpp -P ${PROJECT_SOURCE_DIR}/cmake/family.cmake
+      DEPENDS ${texts} ${PROJECT_SOURCE_DIR}/cmake/family.cmake COMMENT "Registering operators/${family}" VERBATIM)
+    list(APPEND TOKITAI_OPERATOR_SOURCES ${TOKITAI_GENERATED}/family_${family}.cpp)
+    string(APPEND declared "namespace ${family} {\nvoid add_to(std::vector<Operator>& all);\n}\n")
+    string(APPEND added "  ${family}::add_to(all);\n")
+    if(EXISTS ${folder}/golden.inc)
+      string(APPEND golden "#include \"operators/${family}/golden.inc\"\n")
+    endif()
   endforeach()
-  # Problem files become part of the binary.
-  set(problems_inc "")
-  foreach(family ${ARGN})
-    set(problems ${PROJECT_SOURCE_DIR}/operators/${family}/problems.txt)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${problems})
-    file(READ ${problems} text)
-    string(APPEND problems_inc "{\"${family}\", R\"problems(${text})problems\"},\n")
-  endforeach()
-  file(CONFIGURE OUTPUT ${TOKITAI_GENERATED}/problems.inc CONTENT "${problems_inc}" @ONLY)
-  file(CONFIGURE OUTPUT ${TOKITAI_GENERATED}/families.inc CONTENT "${families_inc}")
-  file(CONFIGURE OUTPUT ${TOKITAI_GENERATED}/cpu_kernels.inc CONTENT "${cpu_kernels_inc}")
+  # One table, so that no linker can leave a family out.
+  file(CONFIGURE OUTPUT ${TOKITAI_GENERATED}/families.cpp CONTENT "// The built-in families, made by cmake/operators.cmake.
+#include \"runtime/registry.h\"
+namespace tokitai {
+${declared}std::vector<Operator> built_in_operators();
+std::vector<Operator> built_in_operators() {
+  std::vector<Operator> all;
+${added}  return all;
+}
+}  // namespace tokitai
+" @ONLY)
+  list(APPEND TOKITAI_OPERATOR_SOURCES ${TOKITAI_GENERATED}/families.cpp)
+  file(CONFIGURE OUTPUT ${TOKITAI_GENERATED}/golden_lines.inc CONTENT "${golden}" @ONLY)
 endmacro()
+
+# The files of that name in the folders of these families, as far as they have one.
+function(tokitai_family_files variable name)
+  set(found "")
+  foreach(family ${ARGN})
+    file(GLOB file RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/operators/${family}/${name})
+    list(APPEND found ${file})
+  endforeach()
+  set(${variable} ${found} PARENT_SCOPE)
+endfunction()

@@ -1,27 +1,35 @@
-# operators/skeleton, the family to copy, is built and verified like a real one but is in nobody's list of operators:
-# the library's general objects once more, and its own sources with the skeleton as their only family. Variables of the
-# function's own scope keep its generated files apart; the kernels are made by the same macro as everyone's.
-function(tokitai_skeleton_test)
-  set(TOKITAI_GENERATED ${PROJECT_BINARY_DIR}/skeleton)
+# Families that are built and verified like real ones but are in nobody's list of operators: operators/skeleton, the one
+# to copy, and operators/specimen, which has every verb of a pattern. For each a test of its own: the library's general
+# objects once more, and its own sources with that family as their only one. Variables of the function's own scope keep
+# the generated files apart; the kernels are made by the same macro as everyone's.
+function(tokitai_family_test family)
+  set(TOKITAI_GENERATED ${PROJECT_BINARY_DIR}/${family})
   set(TOKITAI_OPERATOR_SOURCES "")
   set(TOKITAI_KERNEL_OBJECTS "")
-  tokitai_operators(skeleton)
-  tokitai_device(skeleton)
-  set(family skeleton)
-  configure_file(machines/analysis/family.cpp.in ${TOKITAI_GENERATED}/analysis_skeleton.cpp @ONLY)
-  add_executable(skeleton_test testing/skeleton_test.cpp contract/tests/promises_test.cpp
-    contract/tests/requirements_test.cpp
+  tokitai_operators(${family})
+  tokitai_device()
+  file(CONFIGURE OUTPUT ${TOKITAI_GENERATED}/analysis_families.inc CONTENT "TK_FAMILY(${family})\n")
+  configure_file(machines/analysis/family.cpp.in ${TOKITAI_GENERATED}/analysis_${family}.cpp @ONLY)
+  set(test ${family}_test)
+  set(mutant_check ${family}_mutant_check)
+  set(sources testing/${test}.cpp contract/tests/requirements_test.cpp
     evidence/accuracy.cpp evidence/call_accuracy.cpp evidence/ulp.cpp evidence/verify.cpp
-    machines/analysis/interval.cpp machines/analysis/machine.cpp ${TOKITAI_GENERATED}/analysis_skeleton.cpp
+    machines/analysis/interval.cpp machines/analysis/machine.cpp ${TOKITAI_GENERATED}/analysis_${family}.cpp
     testing/data.cpp testing/instance.cpp testing/problem.cpp
-    $<TARGET_OBJECTS:tokitai_general> ${TOKITAI_FAMILY_SOURCES} ${TOKITAI_DEVICE_SOURCES} ${TOKITAI_OPERATOR_SOURCES}
+    $<TARGET_OBJECTS:tokitai_general> ${TOKITAI_DEVICE_SOURCES} ${TOKITAI_OPERATOR_SOURCES}
     ${TOKITAI_KERNEL_OBJECTS})
-  target_link_libraries(skeleton_test PRIVATE tokitai_flags ${TOKITAI_LIBRARIES} GTest::gtest_main
-    ${MPFI_LIBRARY} ${MPFR_LIBRARY} ${GMP_LIBRARY})
-  target_compile_definitions(skeleton_test PRIVATE TK_SOURCES="${PROJECT_SOURCE_DIR}")
-  target_include_directories(skeleton_test PRIVATE ${PROJECT_SOURCE_DIR} ${TOKITAI_PUBLIC_INCLUDE} ${TOKITAI_GENERATED})
-  add_test(NAME skeleton_test COMMAND skeleton_test)
-  set_tests_properties(skeleton_test PROPERTIES LABELS fast)
+  add_executable(${test} ${sources} ${ARGN})
+  add_executable(${mutant_check} EXCLUDE_FROM_ALL ${sources})  # what tools/mutants.py runs on a broken pattern
+  foreach(target ${test} ${mutant_check})
+    target_link_libraries(${target} PRIVATE tokitai_flags ${TOKITAI_LIBRARIES} GTest::gtest_main
+      ${MPFI_LIBRARY} ${MPFR_LIBRARY} ${GMP_LIBRARY})
+    target_compile_definitions(${target} PRIVATE TK_SOURCES="${PROJECT_SOURCE_DIR}")
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${TOKITAI_PUBLIC_INCLUDE} ${TOKITAI_GENERATED})
+  endforeach()
+  add_test(NAME ${test} COMMAND ${test})
+  set_tests_properties(${test} PROPERTIES LABELS fast)
 endfunction()
 
-tokitai_skeleton_test()
+tokitai_family_test(skeleton contract/tests/promises_test.cpp operators/skeleton/edges_test.cpp
+  operators/tests/golden_test.cpp)
+tokitai_family_test(specimen testing/specimen_kernels_test.cpp)

@@ -28,8 +28,9 @@ tokitai_test(philox_test full SOURCES numerics/tests/philox_test.cpp)
 
 tokitai_test(contract_test fast SOURCES contract/tests/check_test.cpp contract/tests/check_cost_test.cpp
   contract/tests/json_test.cpp contract/tests/parse_test.cpp
-  contract/tests/promises_test.cpp contract/tests/requirements_test.cpp contract/tests/tables_test.cpp)
-target_compile_definitions(contract_test PRIVATE TK_SOURCES="${PROJECT_SOURCE_DIR}")
+  contract/tests/requirements_test.cpp contract/tests/tables_test.cpp)
+tokitai_test(promises_test fast SOURCES contract/tests/promises_test.cpp)
+target_compile_definitions(promises_test PRIVATE TK_SOURCES="${PROJECT_SOURCE_DIR}")
 tokitai_test(machine_test fast SOURCES machines/tests/bounds_test.cpp machines/tests/cpu_test.cpp
   machines/tests/describe_test.cpp machines/tests/journal_test.cpp machines/tests/pool_test.cpp machines/tests/refusals_test.cpp
   machines/tests/refusals_lockstep_test.cpp)
@@ -52,9 +53,14 @@ add_executable(promises_mutant_check EXCLUDE_FROM_ALL evidence/tests/error_bound
 target_link_libraries(promises_mutant_check PRIVATE tokitai_accuracy tokitai_evidence tokitai_flags fmt::fmt GTest::gtest_main)
 add_dependencies(promises_mutant_check tokitai_worker)
 tokitai_test(gradients_test fast SOURCES evidence/tests/gradients_test.cpp LIBRARIES tokitai_accuracy)
-tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp operators/tests/mathematics_test.cpp)
-tokitai_test(edges_test fast SOURCES operators/tests/edges_test.cpp operators/tests/embedding_edges_test.cpp
-  operators/gradient/edges_test.cpp)
+# What each family's folder has of these.
+tokitai_family_files(mathematics_tests mathematics_test.cpp ${TOKITAI_FAMILIES})
+tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp ${mathematics_tests})
+target_include_directories(golden_test PRIVATE ${TOKITAI_GENERATED})
+tokitai_family_files(edges_tests edges_test.cpp ${TOKITAI_FAMILIES})
+tokitai_test(edges_test fast SOURCES ${edges_tests})
+
+tokitai_test(rope_table_test fast SOURCES operators/rope/table_test.cpp LIBRARIES ${MPFR_LIBRARY} ${GMP_LIBRARY})
 
 tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compiler/tests/audit_ptx_test.cpp
   compiler/tests/audit_test.cpp compiler/tests/cache_test.cpp compiler/tests/cache_trust_test.cpp compiler/tests/compile_test.cpp
@@ -94,7 +100,7 @@ tokitai_test(serve_test fast SOURCES server/tests/serve_test.cpp server/tests/ba
   server/tests/peer_test.cpp server/tests/socket_test.cpp)
 # What devices hold, in forks too, sizes, views and tensors; tools/mutants.py runs the same on a broken runtime.
 set(runtime_tests runtime/tests/fork_test.cpp runtime/tests/lifetime_test.cpp runtime/tests/size_test.cpp
-  runtime/tests/status_test.cpp runtime/tests/tensor_test.cpp)
+  runtime/tests/registry_test.cpp runtime/tests/status_test.cpp runtime/tests/tensor_test.cpp)
 tokitai_test(runtime_test fast SOURCES ${runtime_tests} LIBRARIES ${CMAKE_DL_LIBS})
 add_executable(runtime_mutant_check EXCLUDE_FROM_ALL ${runtime_tests})
 target_link_libraries(runtime_mutant_check PRIVATE tokitai tokitai_flags fmt::fmt GTest::gtest_main ${CMAKE_DL_LIBS})
@@ -190,8 +196,9 @@ set_tests_properties(package PROPERTIES LABELS full)
 add_test(NAME kernel_symbols COMMAND bash ${PROJECT_SOURCE_DIR}/testing/kernel_symbols.sh ${PROJECT_BINARY_DIR})
 set_tests_properties(kernel_symbols PROPERTIES LABELS fast)
 
-add_test(NAME added_family COMMAND bash ${PROJECT_SOURCE_DIR}/testing/added_family.sh ${CMAKE_CXX_COMPILER})
-set_tests_properties(added_family PROPERTIES LABELS fast)
+add_test(NAME added_family
+  COMMAND bash ${PROJECT_SOURCE_DIR}/testing/added_family.sh ${CMAKE_CXX_COMPILER} ${TOKITAI_PYTHON})
+set_tests_properties(added_family PROPERTIES LABELS full)
 
 # The family to copy, built and verified like a real one.
 include(cmake/skeleton.cmake)

@@ -46,6 +46,10 @@ inline constexpr std::string_view kBoundOfData =
     "The error bound belongs to the data at hand: where terms cancel it is large beside the result, and infinite where "
     "a divisor may have cancelled to zero; no formula over all data is given relative to the result.";
 
+// What operators that work on one element at a time say of their bits; they take no scratch memory.
+inline constexpr std::string_view kElementBits =
+    "the same bits on every device, for any thread count and any elements around one";
+
 inline constexpr Limit kColsLimit{"cols", std::int64_t{1} << 24};  // so that n is exact in binary32
 
 }  // namespace tokitai

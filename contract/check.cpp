@@ -115,12 +115,12 @@ class Checker {
           return refuse(fmt::format("{}, as {} is", name_of(call_.storage), label(storage_from_->name, storage_item_)));
         }
         return {};
-      case TypeRule::floating: return storage ? Status() : refuse("f16, bf16 or f32");
       case TypeRule::f32: return v.type == Type::f32 ? Status() : refuse("f32");
       case TypeRule::storage_or_f32:
         return v.type == Type::f32 || v.type == call_.storage
                    ? Status()
                    : refuse(fmt::format("f32 or {}", name_of(call_.storage)));
+      case TypeRule::floating: return storage ? Status() : refuse("f16, bf16 or f32");
       case TypeRule::index: return v.type == Type::i32 || v.type == Type::i64 ? Status() : refuse("i32 or i64");
       case TypeRule::i64: return v.type == Type::i64 ? Status() : refuse("i64");
     }
@@ -180,6 +180,22 @@ class Checker {
       if (Status s = type(spec, v); !s.ok()) return s;
       if (Status s = contract_.list && !once ? any_shape(set, i) : shape(set, i); !s.ok()) return s;
       if (Status s = memory(spec, v); !s.ok()) return s;
+    }
+    return together(set);
+  }
+
+  // Operands that belong together: both or none, and of one type.
+  Status together(const Operands& set) const {
+    for (std::size_t i = 0; i < contract_.operands.size(); ++i) {
+      const OperandSpec& spec = contract_.operands[i];
+      if (spec.with.empty()) continue;
+      const View &v = set[i], &other = set[static_cast<std::size_t>(contract_.operand_index(spec.with))];
+      if (v.present() != other.present())
+        return fail(fmt::format("{} is missing; it is given with {}", label(v.present() ? spec.with : spec.name),
+                                v.present() ? spec.name : spec.with));
+      if (v.present() && v.type != other.type)
+        return fail(fmt::format("{} has type {}; it must be {}, as {} is", label(spec.name), name_of(v.type),
+                                name_of(other.type), spec.with));
     }
     return {};
   }
@@ -258,10 +274,10 @@ class Checker {
         const OperandSpec& other = contract_.operands[j];
         if (i == j || set[j].elements() == 0 || (other.role != Role::in && j > i)) continue;
         if (!overlap(set[i], set[j])) continue;
-        if (out.may_alias == other.name && same_memory(set[i], set[j])) continue;
-        return fail(out.may_alias == other.name
-                        ? fmt::format("{} overlaps {} without being the same view", label(out.name), other.name)
-                        : fmt::format("{} overlaps {}; they must be separate memory", label(out.name), other.name));
+        const bool allowed = out.may_lie_over(other.name);
+        if (allowed && same_memory(set[i], set[j])) continue;
+        return fail(allowed ? fmt::format("{} overlaps {} without being the same view", label(out.name), other.name)
+                            : fmt::format("{} overlaps {}; they must be separate memory", label(out.name), other.name));
       }
     }
     return {};

@@ -1,19 +1,14 @@
-// Looking operators up. The list of families is made by the build from the folders under operators/.
+// What follows from a contract: its claims, its cost, what a call does with its operands.
 #include "contract/contract.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "contract/formula.h"
 #include "contract/roles.h"
 
 namespace tokitai {
-
-#define TK_FAMILY(family)                \
-  namespace family {                     \
-  std::span<const Contract> contracts(); \
-  }
-#include "families.inc"
-#undef TK_FAMILY
 
 std::string_view name_of(Guarantee guarantee) {
   switch (guarantee) {
@@ -40,6 +35,15 @@ std::string_view evidence_for(Guarantee guarantee) {
   return "?";
 }
 
+bool OperandSpec::may_lie_over(std::string_view operand) const {
+  for (std::string_view left = may_alias; !left.empty();) {
+    const std::string_view word = left.substr(0, left.find(' '));
+    if (word == operand) return true;
+    left.remove_prefix(std::min(left.size(), word.size() + 1));
+  }
+  return false;
+}
+
 int Contract::operand_index(std::string_view operand) const {
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (operands[i].name == operand) return static_cast<int>(i);
@@ -50,29 +54,6 @@ int Contract::option_index(std::string_view option) const {
   for (std::size_t i = 0; i < options.size(); ++i)
     if (options[i].name == option) return static_cast<int>(i);
   return -1;
-}
-
-std::span<const Contract* const> contracts() {
-  static const std::vector<const Contract*> all = [] {
-    std::vector<const Contract*> list;
-#define TK_FAMILY(family) \
-  for (const Contract& contract : family::contracts()) list.push_back(&contract);
-#include "families.inc"
-#undef TK_FAMILY
-    return list;
-  }();
-  return all;
-}
-namespace {
-// Made before main, each family's table with it: a fork beside the first use of another thread would wait for ever for
-// what that thread had begun. Whoever uses them even before that makes them then.
-[[maybe_unused]] const std::size_t made_before_main = contracts().size();
-}  // namespace
-
-const Contract* find_contract(std::string_view name) {
-  for (const Contract* contract : contracts())
-    if (contract->name == name) return contract;
-  return nullptr;
 }
 
 std::vector<std::string> claims_of(const Contract& contract) {
@@ -95,6 +76,14 @@ std::span<const Operands> sets_of(const Call& call) {
 }
 std::span<Operands> sets_of(Call& call) {
   return call.contract->list ? std::span(call.list) : std::span(&call.operands, 1);
+}
+
+int lies_over(const Contract& contract, const Operands& set, std::size_t operand, std::string_view wanted) {
+  for (std::size_t i = 0; i < contract.operands.size(); ++i)
+    if (contract.operands[operand].may_lie_over(contract.operands[i].name) && set[i].present() &&
+        set[i].type == set[operand].type && (wanted.empty() || wanted == contract.operands[i].name))
+      return static_cast<int>(i);
+  return -1;
 }
 
 bool reads(const Call& call, const OperandSpec& spec) {

@@ -15,7 +15,7 @@ enum class Role : std::uint8_t { in, out, in_out };
 enum class TypeRule : std::uint8_t {
   storage,  // f16, bf16 or f32, the same for every such operand of a call
   f32,
-  storage_or_f32,  // an output the caller may want unrounded
+  storage_or_f32,  // each such operand has the one or the other, as the caller gives it
   floating,        // f16, bf16 or f32, whatever the others are
   index,           // i32 or i64
   i64,
@@ -28,9 +28,13 @@ struct OperandSpec {
   std::array<std::string_view, 2> shape;  // symbols; an empty one ends the shape; "1" is the number
   std::string_view text;
   bool optional = false;
-  std::string_view may_alias = {};  // the one operand this output may be written over
+  std::string_view may_alias = {};  // operands this output may be written over, one of them; words
   std::string_view read_when = {};  // an output that is also read when this option is set
   bool single_by_default = false;   // storage_or_f32: f32 where the caller does not say
+  std::string_view with = {};       // an operand that is given where this one is, and has its type
+  std::string_view saved_as = {};   // an output that the backward reads as that operand of this one, where it is given
+
+  bool may_lie_over(std::string_view operand) const;
 };
 
 enum class OptionKind : std::uint8_t { f32, integer, flag, choice };
@@ -113,8 +117,8 @@ struct Contract {
   }
 };
 
-// All operators, in the order of the documentation.
-std::span<const Contract* const> contracts();
+// All operators' contracts, as runtime/registry.h has them.
+std::vector<const Contract*> contracts();
 const Contract* find_contract(std::string_view name);
 
 // What it claims, a sentence each, to stand beside its non-claims.

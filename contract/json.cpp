@@ -40,6 +40,13 @@ std::string_view name_of(OptionKind kind) {
   return "?";
 }
 
+// "x residual" in a sentence: x or residual.
+std::string alternatives(std::string_view words) {
+  std::string text;
+  for (const char c : words) c == ' ' ? text += " or " : text += c;
+  return text;
+}
+
 Json operand_json(const OperandSpec& spec) {
   Json shape = Json::array();
   for (const std::string_view symbol : spec.shape)
@@ -51,7 +58,9 @@ Json operand_json(const OperandSpec& spec) {
                   {"text", spec.text},
                   {"optional", spec.optional},
                   {"f32_by_default", spec.single_by_default}};
-  if (!spec.may_alias.empty()) operand["may_alias"] = spec.may_alias;
+  if (!spec.may_alias.empty()) operand["may_alias"] = alternatives(spec.may_alias);
+  if (!spec.with.empty()) operand["with"] = spec.with;
+  if (!spec.saved_as.empty()) operand["saved_as"] = spec.saved_as;
   if (!spec.read_when.empty()) operand["read_when"] = spec.read_when;
   return operand;
 }
@@ -97,8 +106,12 @@ std::vector<std::string> requirements(const Contract& contract) {
                                  : "rows are contiguous, and no stride is shorter than a row");
   std::string overlap = "what is written overlaps nothing else that is read or written";
   for (const OperandSpec& spec : contract.operands)
-    if (!spec.may_alias.empty()) overlap += fmt::format("; {} may be {} itself", spec.name, spec.may_alias);
+    if (!spec.may_alias.empty())
+      overlap += fmt::format("; {} may be {} itself", spec.name, alternatives(spec.may_alias));
   all.push_back(overlap);
+  for (const OperandSpec& spec : contract.operands)
+    if (!spec.with.empty())
+      all.push_back(fmt::format("{0} is given where {1} is, and has the type of {1}", spec.name, spec.with));
   for (const Limit& limit : contract.limits) all.push_back(fmt::format("{} <= {}", limit.symbol, limit.most));
   for (const OptionSpec& spec : contract.options)
     all.push_back(fmt::format("{}: {}{}", spec.name, spec.required ? "required, " : "", range_of(spec)));

@@ -23,6 +23,7 @@ struct Record {
   std::int64_t operations = 0;   // of binary32 for each element of the first operand; of a product, for each term
   bool checks = false;           // asks what lies in memory before anything is written
   bool checks_once = false;      // each: asks what the call has once
+  bool asks_rows = false;        // each: of every row, before the elements
   Set loaded = 0, read = 0;      // row: operands that are rows, kept as f32 or widened where they lie
   Set made = 0;                  // rows on chip that are not read
   Set columns = 0;               // parameters per column
@@ -33,9 +34,10 @@ struct Record {
   bool counted = false;          // asks how many rows count
   Set column_sums = 0;           // outputs that are sums over rows
   int index = -1, padding = -1;  // segment: the operand that holds indices, the option that one may equal
-  int table = -1, queries = -1;  // the operand with a row per index, the one with a row per query
-  bool sums = false;             // rows that share an index are added up, not looked up
-  bool accumulates = false;      // onto what was there
+  int table = -1,
+      queries = -1;          // the operand with a row per index (each: whose columns repeat along a row), and per query
+  bool sums = false;         // rows that share an index are added up, not looked up
+  bool accumulates = false;  // onto what was there
   int out = -1, a = -1, b = -1;  // tile: out = a b
   bool a_transposed = false, b_transposed = false;
 };

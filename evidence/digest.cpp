@@ -17,7 +17,8 @@ std::string source_digest(std::string_view path) {
 }
 
 std::string definition_path(const Contract& contract) {
-  return fmt::format("operators/{}/definition.h", contract.family());
+  const Operator* found = find_operator(contract);
+  return found != nullptr ? found->folder->header : std::string();
 }
 
 std::string elements_digest(const std::vector<Operands>& sets, std::size_t operand) {

@@ -1,5 +1,6 @@
 // What belongs to what is told by names: the backward's input dNAME is the cotangent of the forward's output NAME, its
-// output dNAME the gradient of the forward's input NAME, and an input without d is the forward's operand of that name.
+// output dNAME the gradient of the forward's input NAME, and an input without d is the forward's operand of that name,
+// or the output that it saved in its place.
 #include "evidence/gradients.h"
 
 #include <fmt/format.h>
@@ -35,15 +36,23 @@ bool makes_its_own_gradient(const Contract& contract) {
   return contract.operand_index("loss") >= 0 && contract.operand_index("grad") >= 0;
 }
 
-Roles roles_of(const Contract& forward, const Contract& backward) {
+Roles roles_of(const Call& forward_call, const Call& backward_call) {
+  const Contract &forward = *forward_call.contract, &backward = *backward_call.contract;
+  // The forward's operand that the backward reads by this name.
+  const auto read_as = [&](std::string_view name) {
+    for (std::size_t f = 0; f < forward.operands.size(); ++f)
+      if (forward.operands[f].saved_as == name && forward_call.operands[f].present()) return static_cast<int>(f);
+    return forward.operand_index(name);
+  };
   Roles roles;
   for (std::size_t b = 0; b < backward.operands.size(); ++b) {
     const OperandSpec& spec = backward.operands[b];
+    if (!backward_call.operands[b].present()) continue;
     const bool written = spec.role != Role::in;
     const int of = spec.name.starts_with('d') ? forward.operand_index(spec.name.substr(1)) : -1;
     if (of >= 0)
       (written ? roles.gradients : roles.cotangents).push_back({static_cast<std::size_t>(of), b});
-    else if (const int same = forward.operand_index(spec.name); same >= 0)
+    else if (const int same = read_as(spec.name); same >= 0)
       roles.shared.push_back({static_cast<std::size_t>(same), b});
   }
   return roles;
@@ -54,6 +63,10 @@ Result<Problem> forward_of(const Problem& backward) {
   problem.contract = find_contract(std::string(backward.contract->family()) + ".forward");
   if (problem.contract == nullptr)
     return Status::invalid(fmt::format("{}: its family has no forward operator", backward.contract->name));
+  if (!problem.given.empty()) {  // operands of the backward: the forward has others
+    problem.given.clear();
+    problem.master = {true};
+  }
   std::erase_if(problem.options, [&](const auto& option) { return problem.contract->option_index(option.first) < 0; });
   return problem;
 }
@@ -156,12 +169,12 @@ Result<GradientResult> paired_gradient_of(const Problem& problem, int directions
   if (!forward.ok()) return forward.status();
   auto instance = Instance::make(problem);
   if (!instance.ok()) return instance.status();
-  const Roles roles = roles_of(*forward_problem->contract, *problem.contract);
+  Call call = instance->call();
+  const Roles roles = roles_of(forward->call, call);
   if (roles.gradients.empty() || roles.cotangents.empty())
     return Status::invalid(
         fmt::format("{} is not a backward operator: it has no dNAME for an input and an output of {}",
                     problem.contract->name, forward_problem->contract->name));
-  Call call = instance->call();
   for (const Pair& pair : roles.shared) call.operands[pair.backward] = forward->call.operands[pair.forward];
   if (Status s = check(call); !s.ok()) return s;
 

@@ -13,6 +13,9 @@ template <int I> struct Single {
 template <int I> struct StorageOrSingle {
   static constexpr int index = I;
 };
+template <int I> struct Floating {
+  static constexpr int index = I;
+};  // f16, bf16 or f32, whatever the others are
 template <int I> struct Integer {
   static constexpr int index = I;
 };  // i32 or i64
@@ -33,6 +36,9 @@ template <class Operand> constexpr Transposed<Operand> transposed(Operand operan
 
 // The operators of one folder, for the machines to instantiate.
 template <class... Definition> struct Family {};
+
+// Whether a definition of the each pattern takes a list of tensors (`list`); else it takes one.
+template <class D> inline constexpr bool kOverList = requires { requires D::list; };
 
 namespace patterns {
 struct Each {};

@@ -100,7 +100,64 @@ class Elements {
     s.claim("the search begins with every tensor", *f.last_of_list(high) + 1 == *high);
     s.claim_arithmetic("the search leaves no type");
   }
+  // A row that `lanes` threads share, `turns` vectors each at once.
+  void columns() const {
+    const int round = p.turns * p.lanes * p.wide;
+    Scope s(report);
+    const Long cols = s.any<i64>("columns", 1, kMostElements), rounds = s.any<i64>("round", 0, kMostElements);
+    const Int turn = s.any<int>("turn", 0, p.turns), thread = s.any<int>("thread", 0, p.lanes);
+    const Int e = s.any<int>("element", 0, p.wide);
+    s.assume(*rounds * round < *cols);
+    const Long at = f.lane_column(s.symbol<i64>(*rounds * round), turn, thread, p.lanes, p.wide);
+    const z3::expr column = *at + *e;
+    s.claim("no column is written twice: its owner follows from it",
+            column / round == *rounds && z3::mod(column, round) / (p.lanes * p.wide) == *turn &&
+                z3::mod(column, p.lanes * p.wide) / p.wide == *thread && z3::mod(column, p.wide) == *e);
+    const Long left = cols - at;
+    s.claim("guarded accesses lie in the row",
+            z3::implies(*left > 0 && *e < *f.at_most(left, p.wide), *at >= 0 && column < *cols) &&
+                z3::implies(*left >= p.wide, *at + p.wide <= *cols));
+    s.claim("accesses of a whole vector of a row are multiples of it", z3::mod(*at, p.wide) == 0);
+    s.claim_arithmetic("no column leaves its type");
+    Scope t(report);
+    const Long n = t.any<i64>("columns", 1, kMostElements), x = t.any<i64>("column", 0, kMostElements);
+    t.assume(*x < *n);
+    const Long begin = t.symbol<i64>(*x / round * round);
+    const Int its = t.symbol<int>(z3::mod(*x, round) / (p.lanes * p.wide));
+    const Int owner = t.symbol<int>(z3::mod(*x, p.lanes * p.wide) / p.wide);
+    t.claim("every column is written",
+            *begin < *n && *its < p.turns && *owner < p.lanes &&
+                *f.lane_column(begin, its, owner, p.lanes, p.wide) + z3::mod(*x, p.wide) == *x);
+  }
+  // Pairs of a row of `periods` periods: every column is in one of them, at its place in the table.
+  void pairs() const {
+    Scope s(report);
+    const Long periods = s.any<i64>("periods", 1, kMostItems / (2 * p.period));
+    const Long pair = s.any<i64>("pair", 0, kMostItems);
+    s.assume(*pair < *periods * p.period);
+    const z3::expr first = *f.first_of_pair(pair, p.period), second = *f.second_of_pair(pair, p.period);
+    const z3::expr whole = *periods * (2 * p.period);
+    s.claim("a pair's elements lie in the row", first >= 0 && first < second && second < whole);
+    s.claim("a pair follows from its elements, and no two share one",
+            first / (2 * p.period) * p.period + z3::mod(first, 2 * p.period) == *pair &&
+                z3::mod(first, 2 * p.period) < p.period && second == first + p.period);
+    s.claim("a pair's elements side by side lie in the row, and no two share one",
+            *f.side_by_side(pair) == *pair + *pair && *f.side_by_side(pair) + 1 < whole);
+    const z3::expr column = *f.table_column(pair, p.period);
+    s.claim("a pair has its column of the table",
+            column >= 0 && column < p.period && z3::mod(first, 2 * p.period) == column);
+    // A vector of pairs begins at a multiple of itself.
+    s.assume(z3::mod(*pair, p.wide) == 0);
+    s.claim("a vector of pairs stays in its period", column + p.wide <= p.period && z3::mod(column, p.wide) == 0 &&
+                                                         z3::mod(first, p.wide) == 0 && z3::mod(second, p.wide) == 0);
+    s.claim_arithmetic("no pair leaves its type");
+  }
   void all() const {
+    if (p.lanes != 0) {
+      columns();
+      if (p.period != 0) pairs();
+      return;
+    }
     once();
     every();
     bounds();

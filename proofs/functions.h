@@ -43,6 +43,11 @@ struct Functions {
   Int (*before_middle)(Int) = device::before_middle;
   Long (*piece_begin)(Long, Long, int, int, int) = device::piece_begin;
   Long (*vector_begin)(Long, Int, Int, int, int) = device::vector_begin;
+  Long (*lane_column)(Long, Int, Int, int, int) = device::lane_column;
+  Long (*first_of_pair)(Long, int) = device::first_of_pair;
+  Long (*second_of_pair)(Long, int) = device::second_of_pair;
+  Long (*side_by_side)(Long) = device::side_by_side;
+  Long (*table_column)(Long, int) = device::table_column;
 
   // --- list_sum
   Int (*block_in_chain)(Int, Int, int) = device::block_in_chain;
@@ -52,6 +57,9 @@ struct Functions {
 
   // --- row
   device::RowNumbers (*row_numbers)(const device::RowPlan&) = device::row_numbers;
+  int (*vector_bytes)(const device::RowPlan&, int) = device::vector_bytes;
+  int (*pieces_of_operand)(const device::RowPlan&, int) = device::pieces_of_operand;
+  int (*pieces_before)(const device::RowPlan&, int) = device::pieces_before;
   device::ColumnRange (*columns_for)(const device::RowPlan&, int) = device::columns_for;
   Int (*held_block)(Int, int) = device::held_block;
   Int (*first_lane)(Int, int) = device::first_lane;
@@ -74,14 +82,15 @@ struct Functions {
   int (*mailboxes_byte)(const device::RowPlan&) = device::mailboxes_byte;
   int (*box_byte)(const device::RowPlan&) = device::box_byte;
   int (*words_byte)(const device::RowPlan&) = device::words_byte;
-  Int (*staged_cell)(Int, Int, Int, Int, Int, int, int, int, int) = device::staged_cell;
+  Int (*staged_cell)(Int, Int, Int, Int, int, int, int, int, int) = device::staged_cell;
   Int (*group_in_row)(Int, Int, int, int) = device::group_in_row;
   Int (*box_slot)(Int, Int, Int, Int) = device::box_slot;
   Int (*group_of_block)(Int, Int, Int, int) = device::group_of_block;
   Int (*picks_begin)(Int) = device::picks_begin;
-  Long (*scratch_size)(Long, Int, int) = device::scratch_size;
+  Long (*scratch_size)(Long, int, Int, int) = device::scratch_size;
   Long (*scratch_begin)(Int, Long) = device::scratch_begin;
-  Long (*scratch_box)(Long, Long) = device::scratch_box;
+  Long (*made_begin)(Long, int, Long) = device::made_begin;
+  Long (*scratch_box)(Long, int, Long) = device::scratch_box;
   Long (*scratch_end)(Int, Long) = device::scratch_end;
   Long (*first_row_of)(Long, const Int&, int) = device::first_row_of;
   Long (*row_step)(Long, int) = device::row_step;

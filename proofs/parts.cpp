@@ -27,7 +27,9 @@ struct Cutter {
   void operator()(const device::EachPlan& p) {
     device::EachPlan plan{};
     plan.wide = p.wide, plan.turns = p.turns, plan.threads = p.threads;
+    plan.lanes = p.lanes, plan.period = p.period;
     parts.emplace_back(EachElements{plan});
+    if (p.lanes != 0) parts.emplace_back(RowTeams{p.threads / p.lanes});
   }
   void operator()(const device::ListSumPlan& p) {
     for (const std::uint64_t kinds : p.kinds)
@@ -42,13 +44,17 @@ struct Cutter {
     columns.threads = p.threads / p.teams, columns.teams = columns.stages = 1;
     parts.emplace_back(RowColumns{columns});
 
-    const device::RowNumbers n = device::row_numbers(p);
-    const device::Kind storage = n.vector_bytes / p.wide == 2 ? device::Kind::f16 : device::Kind::f32;
     device::RowPlan memory = columns;
     memory.threads = p.threads, memory.teams = p.teams, memory.stages = p.stages;
     memory.guard = device::Guard::none, memory.blind = false;
-    memory.staged = (1u << n.staged) - 1u;
-    for (int i = 0; i < device::kOperands; ++i) memory.kinds |= static_cast<std::uint64_t>(storage) << (4 * i);
+    // Of the staged operands their sizes, in their order; off chip how many rows are made.
+    for (int i = 0, at = 0; p.on_chip && p.staged >> i != 0; ++i)
+      if ((p.staged >> i) & 1u) {
+        const auto size = bytes_of(device::kind_at(p.kinds, i)) == 2 ? device::Kind::f16 : device::Kind::f32;
+        memory.staged |= 1u << at;
+        memory.kinds |= static_cast<std::uint64_t>(size) << (4 * at++);
+      }
+    if (!p.on_chip) memory.made = (1u << device::count_set(p.made)) - 1u;
     parts.emplace_back(RowMemory{memory, launch.shared_bytes});
 
     if (p.sums == 0) parts.emplace_back(RowTeams{p.teams});

@@ -28,33 +28,46 @@ class Memory {
             z3::implies(*thread / 32 == *other / 32, team == *f.team_of(other, shape.team)));
   }
   void cells() const {
-    if (!p.on_chip || shape.staged == 0) return;
-    Scope s(report);
-    const std::array c{s.any<int>("stage", 0, p.stages), s.any<int>("operand", 0, shape.staged),
-                       s.any<int>("chunk", 0, p.chunks), s.any<int>("piece", 0, shape.pieces),
-                       s.any<int>("thread", 0, p.threads)};
-    const Int cell = f.staged_cell(c[0], c[1], c[2], c[3], c[4], shape.staged, p.chunks, shape.pieces, p.threads);
-    const z3::expr x = *cell, a = x / p.threads, b = a / shape.pieces, d = b / p.chunks;
-    s.claim("a staged cell belongs to one thread, stage, operand and piece: they follow from its place",
-            z3::mod(x, p.threads) == *c[4] && z3::mod(a, shape.pieces) == *c[3] && z3::mod(b, p.chunks) == *c[2] &&
-                z3::mod(d, shape.staged) == *c[1] && d / shape.staged == *c[0]);
+    if (!p.on_chip || p.staged == 0) return;
     const int box = shape.box_at - (p.cluster > 1 ? 16 : 0);
-    s.claim("staged cells lie in front of the mailboxes and the box", x >= 0 && (x + 1) * shape.piece <= box);
-    const int per_piece = p.wide / shape.pieces;
-    const Int e = s.any<int>("element", 0, p.wide);
-    const z3::expr piece = *f.piece_of(e, per_piece), inside = *f.place_in_piece(e, per_piece);
-    s.claim("an element lies in one place of one piece", piece >= 0 && piece < shape.pieces && inside >= 0 &&
-                                                             inside < per_piece && piece * per_piece + inside == *e);
-    for (int parts = 1; parts * 4 <= shape.piece; parts *= 2) {
-      const Int part = s.any<int>("part" + std::to_string(parts), 0, parts);
-      const z3::expr copied = *f.part_of(c[3], part, parts);
-      s.claim("a part of a vector is copied to one place of one cell",
-              copied / parts == *c[3] && z3::mod(copied, parts) == *part && copied < shape.pieces * parts);
+    int before = 0;
+    for (int operand = 0; p.staged >> operand != 0; ++operand) {
+      const int pieces = f.pieces_of_operand(p, operand);
+      cells_of(operand, before, pieces, box);
+      before += pieces;
     }
+    Scope s(report);
+    s.claim("the staged operands share a chunk's cells", s.number(before) == shape.pieces);
     s.claim("cells begin where shared memory does, mailboxes behind them, then the box",
             s.number(f.cells_byte(p)) == 0 && s.number(f.mailboxes_byte(p)) == box &&
                 s.number(f.box_byte(p)) == shape.box_at && s.number(f.words_byte(p)) == shape.box_at);
     s.claim("cells, mailboxes and box are aligned", s.number(shape.staged_bytes % 16 + shape.box_at % 4) == 0);
+  }
+  // One operand's cells lie behind those of the operands before it, in every stage.
+  void cells_of(int operand, int before, int pieces, int box) const {
+    Scope s(report);
+    const std::array c{s.any<int>("stage", 0, p.stages), s.any<int>("chunk", 0, p.chunks),
+                       s.any<int>("piece", 0, pieces), s.any<int>("thread", 0, p.threads)};
+    const Int cell =
+        f.staged_cell(c[0], c[1], c[2], c[3], f.pieces_before(p, operand), pieces, shape.pieces, p.chunks, p.threads);
+    const z3::expr x = *cell, a = x / p.threads, stage = a / (shape.pieces * p.chunks);
+    const z3::expr mine = z3::mod(a, shape.pieces * p.chunks) - before * p.chunks;
+    s.claim("a staged cell belongs to one thread, stage, operand and piece: they follow from its place",
+            z3::mod(x, p.threads) == *c[3] && stage == *c[0] && mine >= 0 && mine < pieces * p.chunks &&
+                mine / pieces == *c[1] && z3::mod(mine, pieces) == *c[2]);
+    s.claim("staged cells lie in front of the mailboxes and the box", x >= 0 && (x + 1) * shape.piece <= box);
+    s.claim("an operand's pieces hold its vector", s.number(pieces * shape.piece) == f.vector_bytes(p, operand));
+    const int per_piece = p.wide / pieces;
+    const Int e = s.any<int>("element", 0, p.wide);
+    const z3::expr piece = *f.piece_of(e, per_piece), inside = *f.place_in_piece(e, per_piece);
+    s.claim("an element lies in one place of one piece",
+            piece >= 0 && piece < pieces && inside >= 0 && inside < per_piece && piece * per_piece + inside == *e);
+    for (int parts = 1; parts * 4 <= shape.piece; parts *= 2) {
+      const Int part = s.any<int>("part" + std::to_string(parts), 0, parts);
+      const z3::expr copied = *f.part_of(c[2], part, parts);
+      s.claim("a part of a vector is copied to one place of one cell",
+              copied / parts == *c[2] && z3::mod(copied, parts) == *part && copied < pieces * parts);
+    }
     s.claim_arithmetic("no index of a cell leaves its type");
   }
   // A reduction posts to one half of the box, all meet, and all read it while the next one posts to the other half.
@@ -105,7 +118,7 @@ class Memory {
             z3::implies(*now.reads == *next.writes, read != written) && *now.reads <= *next.writes);
     s.claim("a slot is posted to again only when all have read it", *now.reads < *f.box_schedule(reduction + 2).writes);
   }
-  // Where a row does not stay on chip: a box and a made row per block, in the workspace.
+  // Where a row does not stay on chip: made rows and a box per block, in the workspace.
   void workspace() const {
     Scope s(report);
     const Int n = s.any<int>("cols", 1, kMostCols), blocks = f.column_blocks(n);
@@ -119,8 +132,9 @@ class Memory {
     const Int other = f.box_slot(s.symbol<int>(s.number(0)), term2, group2, groups);
     s.claim("a slot in the workspace belongs to one group and term",
             z3::implies(*slot == *other, *group == *group2 && *term == *term2));
-    const Long size = f.scratch_size(as_long(n), blocks, shape.groups);
-    s.claim("slots lie behind the made row, in the block's part", *slot >= 0 && *n + *slot < *size);
+    const int made = device::count_set(p.made);
+    const Long size = f.scratch_size(as_long(n), made, blocks, shape.groups);
+    s.claim("slots lie behind the made rows, in the block's part", *slot >= 0 && made * *n + *slot < *size);
     s.claim_arithmetic("no index of the workspace leaves its type");
     parts();
     Scope t(report);
@@ -136,7 +150,10 @@ class Memory {
     const Long size = s.any<i64>("size", 1, kMostCols), n = s.any<i64>("cols", 1, kMostCols);
     const Long begin = f.scratch_begin(block, size);
     s.claim("a block's part begins behind those before it", *begin == *block * *size);
-    s.claim("the box lies behind its made row", *f.scratch_box(begin, n) == *begin + *n);
+    const int made = device::count_set(p.made);
+    for (int row = 0; row < made; ++row)
+      s.claim("made rows lie one behind the other", *f.made_begin(begin, row, n) == *begin + row * *n);
+    s.claim("the box lies behind them", *f.scratch_box(begin, made, n) == *begin + made * *n);
     s.claim("partial results lie behind all parts", *f.scratch_end(blocks, size) == *blocks * *size);
   }
   void all() const {

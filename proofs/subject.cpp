@@ -1,6 +1,7 @@
 #include "proofs/subject.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "machines/device/row_shape.h"
 #include "machines/device/tile_shape.h"
@@ -15,7 +16,10 @@ template <class... F> Choices(F...) -> Choices<F...>;
 
 std::string words(const EachElements& part) {
   const device::EachPlan& p = part.plan;
-  return fmt::format("{} threads, {} x {} elements", p.threads, p.turns, p.wide);
+  std::string text = fmt::format("{} threads, {} x {} elements", p.threads, p.turns, p.wide);
+  if (p.lanes != 0) text += fmt::format(", {} threads a row", p.lanes);
+  if (p.period != 0) text += fmt::format(", periods of {} pairs", p.period);
+  return text;
 }
 std::string words(const ListSums& p) {
   return fmt::format("blocks by 32 threads with {} elements each, {} threads a chain, {} bytes shared", p.wide,
@@ -27,15 +31,20 @@ std::string words(const RowColumns& part) {
   return fmt::format("{} threads, cluster of {}, {} x {} elements, {}{}{}", p.threads, p.cluster, p.chunks, p.wide,
                      kGuards[static_cast<int>(p.guard)], p.on_chip ? "" : ", not on chip", p.blind ? ", blind" : "");
 }
+std::vector<int> element_bytes(const device::RowPlan& p) {
+  std::vector<int> bytes;
+  for (int i = 0; p.staged >> i != 0; ++i)
+    if ((p.staged >> i) & 1u) bytes.push_back(bytes_of(device::kind_at(p.kinds, i)));
+  return bytes;
+}
 std::string words(const RowMemory& part) {
   const device::RowPlan& p = part.plan;
-  const device::RowNumbers n = device::row_numbers(p);
-  return fmt::format(
-      "{} threads, {} teams, cluster of {}, {} x {} elements, {}, {} bytes shared", p.threads, p.teams, p.cluster,
-      p.chunks, p.wide,
-      p.on_chip ? fmt::format("{} stages of {} operands of {} bytes", p.stages, n.staged, n.vector_bytes / p.wide)
-                : "not on chip",
-      part.shared_bytes);
+  return fmt::format("{} threads, {} teams, cluster of {}, {} x {} elements, {}, {} bytes shared", p.threads, p.teams,
+                     p.cluster, p.chunks, p.wide,
+                     p.on_chip
+                         ? fmt::format("{} stages of operands of {} bytes", p.stages, fmt::join(element_bytes(p), ", "))
+                         : fmt::format("not on chip, {} rows made", device::count_set(p.made)),
+                     part.shared_bytes);
 }
 std::string words(const SegmentRows& p) {
   const std::string vectors =

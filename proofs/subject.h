@@ -10,7 +10,7 @@
 
 namespace tokitai::proofs {
 
-// The elements of a list of tensors.
+// The elements of a list of tensors, or of the rows of one.
 struct EachElements {
   device::EachPlan plan{};
 };

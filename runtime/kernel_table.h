@@ -1,4 +1,4 @@
-// Which function runs an operator on a host machine: made from the definitions, one table per operator folder.
+// The kernels of host machines: functions made from the definitions, one table per operator folder.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -32,12 +32,6 @@ class Pool;
 using Kernel = Answer (*)(const Call&, Pool&);
 }  // namespace cpu
 
-template <class F> F find_kernel(const std::vector<std::span<const NamedKernel<F>>>& tables, const Call& call) {
-  for (const auto& table : tables)
-    for (const NamedKernel<F>& kernel : table)
-      if (kernel.name == call.contract->name) return kernel.run;
-  return nullptr;
-}
 Status no_kernel(const Call& call, std::string_view machine);
 
 // The status of a call that a kernel answered.

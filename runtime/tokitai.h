@@ -1,14 +1,9 @@
 // Tokitai: training operators that carry a contract. One include for all of them.
 #pragma once
-#include "tokitai/adamw.h"
-#include "tokitai/cross_entropy.h"
 #include "tokitai/device.h"
-#include "tokitai/embedding.h"
-#include "tokitai/gemm.h"
-#include "tokitai/gradient.h"
-#include "tokitai/layernorm.h"
-#include "tokitai/softmax.h"
+#include "tokitai/operators.h"
 #include "tokitai/status.h"
+#include "tokitai/swiglu.h"
 #include "tokitai/tensor.h"
 #include "tokitai/view.h"
 

@@ -16,17 +16,12 @@ Type type_of(const OperandSpec& spec, const Problem& problem, std::size_t tensor
   switch (spec.type) {
     case TypeRule::storage: return problem.storage;
     case TypeRule::f32: return Type::f32;
-    case TypeRule::storage_or_f32: return problem.single ? Type::f32 : problem.storage;
-    case TypeRule::floating: return problem.type_of(tensor);
+    case TypeRule::storage_or_f32: return problem.is_single(spec) ? Type::f32 : problem.storage;
+    case TypeRule::floating: return problem.contract->list ? problem.type_of(tensor) : problem.to;
     case TypeRule::index: return problem.index;
     case TypeRule::i64: return Type::i64;
   }
   return Type::f32;
-}
-
-// What indices point into: labels into the columns, queries into the vocabulary.
-std::int64_t index_limit(const Problem& problem) {
-  return problem.size("vocab") != 0 ? problem.size("vocab") : problem.size("cols");
 }
 
 // The options of a problem, and the views of each operand set, still without memory.
@@ -45,8 +40,7 @@ Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets)
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {
       const OperandSpec& spec = contract.operands[i];
       const bool once = contract.has_once(spec);
-      if (once ? t > 0 || (spec.optional && !problem.gives_once(spec.name))
-               : spec.optional && !problem.gives_optional(t))
+      if (once ? t > 0 || (spec.optional && !problem.gives_once(spec.name)) : spec.optional && !problem.gives(spec, t))
         continue;
       View& view = sets[t][i];
       view.type = type_of(spec, problem, t);
@@ -77,8 +71,8 @@ bool place(const Problem& problem, std::vector<Operands>& sets, Call& call, cons
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {
       View& view = sets[t][i];
       if (!view.present()) continue;
-      const int over = contract.operand_index(contract.operands[i].may_alias);
-      if (over >= 0 && problem.in_place)
+      const int over = problem.in_place ? lies_over(contract, sets[t], i, problem.over) : -1;
+      if (over >= 0)
         view.data = sets[t][static_cast<std::size_t>(over)].data;
       else if (!allocate(view, problem.shift_of(t)))
         return false;
@@ -110,6 +104,12 @@ Result<Call> call_without_memory(const Problem& problem) {
   });
   if (Status s = check(call); !s.ok()) return s;
   return call;
+}
+
+std::int64_t index_limit(const Problem& problem) {
+  for (const std::string_view symbol : {"vocab", "positions"})
+    if (problem.size(symbol) != 0) return problem.size(symbol);
+  return problem.size("cols");
 }
 
 bool has_batch(const Contract& contract, std::size_t operand) {
@@ -160,7 +160,11 @@ bool Instance::written(std::size_t operand) const { return writes(call_.contract
 
 bool Instance::read(std::size_t operand) const {
   const OperandSpec& spec = call_.contract->operands[operand];
-  return reads(call_, spec) || (in_place_ && !spec.may_alias.empty());
+  return reads(call_, spec) || lies_over(operand);
+}
+
+bool Instance::lies_over(std::size_t operand) const {
+  return in_place_ && tokitai::lies_over(*call_.contract, sets_[0], operand, over_) >= 0;
 }
 
 bool Instance::allocate(View& view, std::int64_t shift) {
@@ -182,6 +186,7 @@ Result<Instance> Instance::make(const Problem& problem, Filling filling) {
     return Status(Code::unavailable, fmt::format("out of memory for {}", problem.text()));
   instance.batch_ = batch_of(problem);
   instance.in_place_ = problem.in_place;
+  instance.over_ = problem.over;
   if (Status s = instance.fill_operands(problem, filling); !s.ok()) return s;
   return instance;
 }
@@ -190,8 +195,8 @@ Status Instance::fill_operands(const Problem& problem, Filling filling) {
   const Contract& contract = *problem.contract;
   const int hole_option = std::max(contract.option_index("ignore_index"), contract.option_index("padding_index"));
   const std::int64_t* hole = hole_option >= 0 && call_.option(hole_option).set ? &call_.option(hole_option).i : nullptr;
-  // Tensors' operands are numbered through; what a call has once changes no tensor's data. Of `special` numbers the norm
-  // of adamw.step is NaN from this number on, and its scale is none of them.
+  // Tensors' operands are numbered through; what a call has once changes no tensor's data. Of `special` numbers the
+  // norm of adamw.step is NaN from this number on, and its scale is none of them.
   constexpr std::uint64_t kOnce = (std::uint64_t{1} << 40) + 1984;
   std::uint64_t last = 0;
   for (const Operands& set : sets_)
@@ -201,9 +206,8 @@ Status Instance::fill_operands(const Problem& problem, Filling filling) {
       const View& view = set[i];
       if (!view.present()) continue;
       std::memset(view.data, 0xa5, static_cast<std::size_t>(extent_of(view)));
-      const bool aliased = problem.in_place && !spec.may_alias.empty();
       if (!read(i)) continue;
-      if (!aliased) {
+      if (!lies_over(i)) {
         if (spec.type == TypeRule::index)
           fill_indices(view, index_limit(problem), problem.spread, kSeed, stream, hole);
         else

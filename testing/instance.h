@@ -20,6 +20,9 @@ std::int64_t extent_of(const View& view);
 // The checked call of a problem over memory that is not there: for planning, which reads no element.
 Result<Call> call_without_memory(const Problem& problem);
 
+// What indices point into: labels into the columns, queries into the vocabulary, positions into the table.
+std::int64_t index_limit(const Problem& problem);
+
 // The size of a problem's batch dimension, of a list all its elements in a row; and a call over a part of it only, with
 // the tensors that have elements there.
 std::int64_t batch_of(const Problem& problem);
@@ -58,6 +61,7 @@ class Instance {
   };
 
   bool allocate(View& view, std::int64_t shift);
+  bool lies_over(std::size_t operand) const;  // it shares the memory of an operand
   Status fill_operands(const Problem& problem, Filling filling);
 
   Call call_;
@@ -66,6 +70,7 @@ class Instance {
   std::vector<Original> originals_;
   std::int64_t batch_ = 0;
   bool in_place_ = false;
+  std::string over_;
 };
 
 }  // namespace tokitai::testing

@@ -46,7 +46,7 @@ bool verify_fails() {
   // Several units of work for the crew, and column sums in nested chains.
   constexpr std::string_view kLarger[] = {
       "adamw.step n=70000+3+70001 t=1 type=f16",
-      "layernorm.backward rows=4101 cols=3 single=yes type=f16",
+      "layernorm.backward rows=4101 cols=3 single=dgamma+dbeta type=f16",
       "softmax.forward rows=70 cols=700 type=f16",
       "cross_entropy.forward_backward rows=40000 cols=2 ignore_index=1 reduction=mean type=f32",
       "embedding.backward queries=3000 dim=40 vocab=2 type=f16,bf16",

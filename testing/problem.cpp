@@ -1,22 +1,17 @@
-// Reading problem lines. The operators' files are part of the binary (problems.inc, made by the build).
+// Reading problem lines. The operators' files are part of the binary (runtime/registry.h).
 #include "testing/problem.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <set>
 
+#include "runtime/registry.h"
+
 namespace tokitai::testing {
 namespace {
-
-struct ProblemFile {
-  std::string_view family;
-  std::string_view text;
-};
-constexpr ProblemFile kFiles[] = {
-#include "problems.inc"
-};
 
 // What lies between separators, empty or not.
 std::vector<std::string> split(std::string_view text, char at) {
@@ -86,9 +81,18 @@ template <class T, class Word> std::string in_turns(const std::vector<T>& values
   return text;
 }
 
-bool has_own_types(const Contract& contract) {
-  return std::any_of(contract.operands.begin(), contract.operands.end(),
-                     [](const OperandSpec& spec) { return spec.type == TypeRule::floating; });
+template <class Is> bool some_operand(const Problem& problem, const Is& is) {
+  const auto& all = problem.contract->operands;
+  return std::any_of(all.begin(), all.end(), is);
+}
+// Operands by name, joined by +, where all of them are of that kind and the contract takes no list.
+template <class Is>
+bool operands(const Problem& problem, const std::string& value, std::vector<std::string>& out, const Is& is) {
+  const std::vector<std::string> names = split(value, '+');
+  for (const std::string& name : names)
+    if (!some_operand(problem, [&](const OperandSpec& spec) { return spec.name == name && is(spec); })) return false;
+  out = names;
+  return !problem.contract->list;
 }
 
 bool set(Problem& problem, const std::string& key, const std::string& value) {
@@ -98,12 +102,20 @@ bool set(Problem& problem, const std::string& key, const std::string& value) {
       return false;
     problem.storage = problem.types.front();
     if (problem.types.size() == 1) problem.types.clear();
-    return problem.types.empty() || has_own_types(*problem.contract);
+    return problem.types.empty() ||
+           some_operand(problem, [](const OperandSpec& spec) { return spec.type == TypeRule::floating; });
   }
   if (key == "index") return choose(value, kTypes, problem.index);
+  if (key == "to") return choose(value, kTypes, problem.to);
   if (key == "data") return choose(value, kFamilyNames, problem.family);
   if (key == "spread") return choose(value, kSpreads, problem.spread);
-  if (key == "in_place") return choose(value, kNoYes, problem.in_place);
+  if (key == "in_place") {
+    if (choose(value, kNoYes, problem.in_place)) return true;
+    problem.over = value;
+    return problem.in_place = some_operand(problem, [&](const OperandSpec& spec) { return spec.may_lie_over(value); });
+  }
+  if (key == "master" && operands(problem, value, problem.given, [](const OperandSpec& spec) { return spec.optional; }))
+    return true;
   if (key == "master")
     return in_turns(problem, value, problem.master,
                     [](std::string_view word, bool& yes) { return choose(word, kNoYes, yes); });
@@ -111,7 +123,12 @@ bool set(Problem& problem, const std::string& key, const std::string& value) {
     return in_turns(problem, value, problem.shift, [](std::string_view word, std::int64_t& elements) {
       return integer(word, elements) && elements >= 0 && elements <= kMostShift;
     });
-  if (key == "single") return choose(value, kNoYes, problem.single);
+  if (key == "single") {
+    if (value == "yes") problem.single = {"yes"};
+    return value == "yes" || value == "no" || operands(problem, value, problem.single, [](const OperandSpec& spec) {
+             return spec.type == TypeRule::storage_or_f32;
+           });
+  }
   if (key == "pad") return integer(value, problem.pad);
   if (problem.contract->list && key == problem.contract->operands[0].shape[0]) {
     for (const std::string& part : split(value, '+'))
@@ -133,6 +150,25 @@ bool set(Problem& problem, const std::string& key, const std::string& value) {
 }
 
 }  // namespace
+
+namespace {
+bool names(const std::vector<std::string>& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+}  // namespace
+
+bool Problem::gives(const OperandSpec& optional, std::size_t tensor) const {
+  if (given.empty()) return master[tensor % master.size()];
+  if (names(given, optional.name) || names(given, optional.with)) return true;
+  return some_operand(*this,
+                      [&](const OperandSpec& spec) { return spec.with == optional.name && names(given, spec.name); });
+}
+
+bool Problem::is_single(const OperandSpec& operand) const {
+  if (names(single, "yes") || names(single, operand.name) || names(single, operand.with)) return true;
+  return some_operand(*this,
+                      [&](const OperandSpec& spec) { return spec.with == operand.name && names(single, spec.name); });
+}
 
 std::int64_t Problem::size(std::string_view symbol) const {
   if (symbol == "1") return 1;
@@ -161,14 +197,18 @@ std::string Problem::text() const {
                                     : in_turns(types, [](Type type) { return tokitai::name_of(type); }),
                       name_of(family));
   for (const OperandSpec& spec : contract->operands)
+    if (spec.type == TypeRule::floating && !contract->list) line += fmt::format(" to={}", tokitai::name_of(to));
+  for (const OperandSpec& spec : contract->operands)
     if (spec.type == TypeRule::index)
       line += fmt::format(" index={} spread={}", tokitai::name_of(index), kSpreads[static_cast<std::size_t>(spread)]);
   if (pad != 0) line += fmt::format(" pad={}", pad);
-  if (in_place) line += " in_place=yes";
-  if (master != std::vector{false})
+  if (in_place) line += fmt::format(" in_place={}", over.empty() ? "yes" : over);
+  if (!given.empty())
+    line += fmt::format(" master={}", fmt::join(given, "+"));
+  else if (master != std::vector{false})
     line += fmt::format(" master={}", in_turns(master, [](bool yes) { return kNoYes[yes ? 1 : 0]; }));
   for (const std::string& operand : once) line += fmt::format(" {}=yes", operand);
-  if (single) line += " single=yes";
+  if (!single.empty()) line += fmt::format(" single={}", fmt::join(single, "+"));
   if (shift != std::vector<std::int64_t>{0})
     line += fmt::format(" shift={}", in_turns(shift, [](std::int64_t elements) { return elements; }));
   return line;
@@ -209,13 +249,12 @@ Result<std::vector<Problem>> problems(Use use) {
   constexpr std::string_view kWords[] = {"verify ",    "verify_gpu ", "verify_lockstep ", "bench ",
                                          "bench_gpu ", "compile ",    "accuracy ",        "gradients "};
   const std::string_view wanted = kWords[static_cast<std::size_t>(use)];
-  for (const ProblemFile& file : kFiles)
-    for (const std::string& line : words_of(file.text, '\n')) {
+  for (const auto& folder : operator_folders())
+    for (const std::string& line : words_of(folder->problems, '\n')) {
       if (!line.starts_with(wanted)) continue;
       auto parsed = parse_problems(std::string_view(line).substr(wanted.size()));
       if (!parsed.ok())
-        return Status(Code::internal,
-                      fmt::format("operators/{}/problems.txt: {}", file.family, parsed.status().message()));
+        return Status(Code::internal, fmt::format("{}/problems.txt: {}", folder->origin, parsed.status().message()));
       all.insert(all.end(), parsed->begin(), parsed->end());
     }
   return all;

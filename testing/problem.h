@@ -26,18 +26,23 @@ struct Problem {
   std::vector<std::pair<std::string, std::string>> options;
   Type storage = Type::f16;
   Type index = Type::i64;
+  Type to = Type::f16;  // of operands whose type is their own
   Family family = Family::normal;
   Spread spread = Spread::uniform;
-  std::int64_t pad = 0;   // extra elements between rows
-  bool in_place = false;  // outputs that may alias do
-  bool single = false;    // outputs that may be f32 are
+  std::int64_t pad = 0;             // extra elements between rows
+  bool in_place = false;            // outputs that may alias do
+  std::string over;                 // the operand that they lie over; empty: the first that they may
+  std::vector<std::string> single;  // operands that may be f32 and are, by name; "yes": all of them
+  std::vector<std::string> given;   // optional operands that are given, by name, whatever `master` says
   // By tensor of a list, in turns; one value where there is no list.
   std::vector<bool> master{false};     // optional operands are given
   std::vector<std::int64_t> shift{0};  // elements from an aligned address to an operand's first
   std::vector<Type> types{};           // of operands that each tensor has its own type of; none: `storage`
   std::vector<std::string> once{};     // optional operands of the whole call that are given
 
-  bool gives_optional(std::size_t tensor) const { return master[tensor % master.size()]; }
+  // Operands that belong together are given together, and have one type.
+  bool gives(const OperandSpec& optional, std::size_t tensor) const;
+  bool is_single(const OperandSpec& operand) const;
   std::int64_t shift_of(std::size_t tensor) const { return shift[tensor % shift.size()]; }
   Type type_of(std::size_t tensor) const { return types.empty() ? storage : types[tensor % types.size()]; }
   bool gives_once(std::string_view operand) const { return std::find(once.begin(), once.end(), operand) != once.end(); }

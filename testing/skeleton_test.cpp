@@ -1,15 +1,12 @@
 // The family to copy, run as a real one: a library with operators/skeleton as its only family is made from the same
-// sources (cmake/skeleton.cmake), so that what CONTRIBUTING.md says to do is done here on every test run.
-#include "tokitai/skeleton.h"
-
+// sources (cmake/skeleton.cmake), with the tests in its folder, so that what CONTRIBUTING.md says to do is done here on
+// every test run.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "compiler/compiler.h"
+#include "contract/contract.h"
 #include "evidence/accuracy.h"
 #include "evidence/verify.h"
-#include "operators/tests/edges.h"
 
 namespace tokitai {
 namespace {
@@ -47,21 +44,6 @@ TEST(Skeleton, EqualsTheReferenceOnCheckedFibers) {
   EXPECT_EQ(result.summary.failed, 0) << result.summary.first_failure;
 }
 
-TEST(Skeleton, ComputesItsFormula) {
-  const float x[2][2] = {{3, 4}, {0, 0}};
-  float y[2][2] = {}, rstd[2] = {};
-  Device device = open("cpu").value();
-  const SkeletonForward arguments{
-      .x = matrix(&x[0][0], 2, 2), .eps = 0.25f, .y = matrix(&y[0][0], 2, 2), .rstd = vector(rstd, 2)};
-  const Status status = skeleton_forward(device, arguments);
-  ASSERT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(rstd[0], 1.0f / std::sqrt(12.75f));
-  EXPECT_EQ(rstd[1], 2.0f);
-  EXPECT_EQ(y[0][0], 3 * rstd[0]);
-  EXPECT_EQ(y[0][1], 4 * rstd[0]);
-  EXPECT_EQ(y[1][1], 0.0f);
-}
-
 TEST(Skeleton, NoDerivedBoundIsExceeded) {
   const auto problems = testing::problems(testing::Use::accuracy);
   ASSERT_TRUE(problems.ok()) << problems.status().message();
@@ -70,58 +52,6 @@ TEST(Skeleton, NoDerivedBoundIsExceeded) {
   ASSERT_TRUE(found.ok()) << found.status().message();
   EXPECT_GT(found->front().outputs, 10000);
   EXPECT_EQ(found->front().exceeded, 0) << found->front().first_exceeded;
-}
-
-TEST(Skeleton, SpreadsANanOverItsRow) {
-  on_every_device(
-      "skeleton.forward rows=2 cols=300 type=f16,bf16,f32",
-      [](const Operand& of) { reference::write(of("x"), 1, 7, kNan); },
-      [](const Operand& of) {
-        for (std::int64_t c = 0; c < 300; ++c) ASSERT_TRUE(is_canonical_nan(of("y"), 1, c));
-        EXPECT_TRUE(is_canonical_nan(of("rstd"), 1));
-        EXPECT_FALSE(is_nan(value_at(of("y"), 0, 7)));
-      });
-}
-TEST(Skeleton, HasNoReciprocalOfAnInfiniteSum) {
-  on_every_device(
-      "skeleton.forward rows=2 cols=3 type=f32",
-      [](const Operand& of) {
-        set_row(of("x"), 0, {1, -kInfinity, 2});
-        set_row(of("x"), 1, {1, 1e30f, -1e30f});  // whose squares overflow
-      },
-      [](const Operand& of) {
-        for (const std::int64_t r : {0, 1}) {
-          EXPECT_TRUE(is_plus_zero(value_at(of("rstd"), r)));
-          EXPECT_TRUE(is_plus_zero(value_at(of("y"), r, 0)));
-        }
-        EXPECT_TRUE(is_canonical_nan(of("y"), 0, 1));
-      });
-}
-TEST(Skeleton, DividesZerosByZeroWithoutEps) {
-  on_every_device(
-      "skeleton.forward rows=1 cols=3 eps=0 type=f16,bf16,f32", [](const Operand& of) { set_all(of("x"), 0); },
-      [](const Operand& of) {
-        EXPECT_EQ(value_at(of("rstd"), 0), kInfinity);
-        for (std::int64_t c = 0; c < 3; ++c) EXPECT_TRUE(is_canonical_nan(of("y"), 0, c));
-      });
-}
-TEST(Skeleton, KeepsSubnormals) {
-  on_every_device(
-      "skeleton.forward rows=1 cols=2 eps=1 type=f16,bf16,f32",
-      [](const Operand& of) { set_all(of("x"), of("x").type == Type::f16 ? 0x1p-23f : 0x1p-132f); },
-      [](const Operand& of) { EXPECT_TRUE(is_subnormal(value_at(of("y"), 0, 1), of("y").type)); });
-}
-
-TEST(Skeleton, RefusesAnEpsBelowZeroAndWritesNothing) {
-  const float x[2] = {3, 4};
-  float y[2] = {7, 7}, rstd[1] = {7};
-  Device device = open("cpu").value();
-  const Status status =
-      skeleton_forward(device, {.x = matrix(x, 1, 2), .eps = -1.0f, .y = matrix(y, 1, 2), .rstd = vector(rstd, 1)});
-  EXPECT_EQ(status.code(), Code::invalid);
-  EXPECT_NE(status.message().find("eps"), std::string::npos) << status.message();
-  EXPECT_EQ(y[0], 7.0f);
-  EXPECT_EQ(rstd[0], 7.0f);
 }
 
 }  // namespace

@@ -29,6 +29,8 @@ PARTS = {
     "server": ("adamw;softmax", "server_mutant_check"),
     "promises": ("embedding;gemm;layernorm;softmax", "promises_mutant_check"),
     "runtime": ("adamw;softmax", "runtime_mutant_check"),
+    "rows": ("softmax", "specimen_mutant_check"),
+    "rope_table": ("rope", "rope_table_test"),
 }
 
 

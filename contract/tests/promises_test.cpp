@@ -1,6 +1,8 @@
-// Every sentence of every contract has a test that would fail if it were false: contract/tests/promises.txt says which.
-// Built for the operators and for the skeleton. (What requirements() makes of a contract's tables is tested over the
-// tables, by requirements_test.cpp.)
+// Every sentence of every contract has a test that would fail if it were false: operators/NAME/promises.txt says which,
+// in blocks of `sentence`, `of` (the operators whose contracts say it) and `test`. A test is Suite.Name (GoogleTest),
+// file.Class.test (testing/acceptance/) or a name of cmake/tests.cmake. What is not claimed is shown by an example
+// where there is one; else `untested` says why not. Built for the operators and for the skeleton. (What requirements()
+// makes of a contract's tables is tested over the tables, by requirements_test.cpp.)
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +12,7 @@
 #include <set>
 #include <sstream>
 
-#include "contract/contract.h"
+#include "runtime/registry.h"
 
 namespace tokitai {
 namespace {
@@ -32,7 +34,7 @@ std::vector<std::string_view> sentences_of(const Contract& contract) {
 
 // A block of the table: a sentence, the operators whose contracts have it, the tests.
 struct Entry {
-  int line = 0;
+  std::string place;  // file and line
   std::string sentence, untested;
   std::vector<std::string> operators, tests;
 
@@ -40,21 +42,20 @@ struct Entry {
     return std::find(operators.begin(), operators.end(), contract.name) != operators.end();
   }
 };
-std::vector<Entry> table() {
-  std::vector<Entry> all;
-  std::istringstream file(text_of(fs::path(TK_SOURCES) / "contract/tests/promises.txt") + "\n" +
-                          text_of(fs::path(TK_SOURCES) / "operators/gradient/promises.txt"));
+void read(const fs::path& path, std::vector<Entry>& all) {
+  std::istringstream file(text_of(fs::path(TK_SOURCES) / path));
   int number = 0;
+  const std::size_t before = all.size();
   for (std::string line; std::getline(file, line);) {
-    ++number;
+    const std::string place = fmt::format("{}:{}", path.string(), ++number);
     if (line.empty() || line.starts_with("#")) continue;
     const std::size_t colon = line.find(": ");
     const std::string key = line.substr(0, colon), value = line.substr(std::min(line.size(), colon + 2));
     std::istringstream words(value);
     if (key == "sentence") {
-      all.push_back({.line = number, .sentence = value, .untested = {}, .operators = {}, .tests = {}});
-    } else if (all.empty() || (key != "of" && key != "test" && key != "untested")) {
-      ADD_FAILURE() << "promises.txt:" << number << ": cannot read '" << line << "'";
+      all.push_back({.place = place, .sentence = value, .untested = {}, .operators = {}, .tests = {}});
+    } else if (all.size() == before || (key != "of" && key != "test" && key != "untested")) {
+      ADD_FAILURE() << place << ": cannot read '" << line << "'";
     } else if (key == "untested") {
       all.back().untested = value;
     } else {
@@ -62,6 +63,11 @@ std::vector<Entry> table() {
       for (std::string word; words >> word;) list.push_back(word);
     }
   }
+}
+// Of all families that are built.
+std::vector<Entry> table() {
+  std::vector<Entry> all;
+  for (const auto& folder : operator_folders()) read(fs::path(folder->origin) / "promises.txt", all);
   return all;
 }
 
@@ -73,19 +79,19 @@ TEST(Promises, EverySentenceOfEveryContractHasATest) {
         return entry.sentence == sentence && entry.is_of(*contract);
       });
       EXPECT_EQ(found, 1) << contract->name << " says \"" << sentence
-                          << "\"; contract/tests/promises.txt must name its tests, once";
+                          << "\"; its family's promises.txt must name its tests, once";
     }
 }
 
 TEST(Promises, NoSentenceIsOfAContractThatDoesNotSayIt) {
   for (const Entry& entry : table()) {
-    EXPECT_FALSE(entry.operators.empty()) << "promises.txt:" << entry.line << ": of no operator";
+    EXPECT_FALSE(entry.operators.empty()) << entry.place << ": of no operator";
     for (const std::string& name : entry.operators)
-      EXPECT_TRUE(fs::exists(fs::path(TK_SOURCES) / "operators" / name.substr(0, name.find('.')))) << name;
+      EXPECT_NE(find_contract(name), nullptr) << entry.place << ": no operator " << name;
     for (const Contract* contract : contracts()) {
       const auto said = sentences_of(*contract);
       EXPECT_TRUE(!entry.is_of(*contract) || std::find(said.begin(), said.end(), entry.sentence) != said.end())
-          << "promises.txt:" << entry.line << ": " << contract->name << " does not say so";
+          << entry.place << ": " << contract->name << " does not say so";
     }
   }
 }
@@ -126,9 +132,9 @@ TEST(Promises, EveryTestThatIsNamedIsThere) {
   EXPECT_GT(there.size(), 300U);
   for (const Entry& entry : table()) {
     EXPECT_TRUE(entry.tests.empty() != entry.untested.empty())
-        << "promises.txt:" << entry.line << ": either tests or why there can be none";
+        << entry.place << ": either tests or why there can be none";
     for (const std::string& test : entry.tests)
-      EXPECT_TRUE(there.contains(test)) << "promises.txt:" << entry.line << ": there is no test " << test;
+      EXPECT_TRUE(there.contains(test)) << entry.place << ": there is no test " << test;
   }
 }
 
@@ -139,7 +145,7 @@ TEST(Promises, OnlyANonClaimMayHaveNoTest) {
       if (entry.is_of(*contract) && !entry.untested.empty()) {
         const auto& not_claimed = contract->non_claims;
         EXPECT_NE(std::find(not_claimed.begin(), not_claimed.end(), entry.sentence), not_claimed.end())
-            << "promises.txt:" << entry.line << ": a claim of " << contract->name << " without a test";
+            << entry.place << ": a claim of " << contract->name << " without a test";
       }
 }
 

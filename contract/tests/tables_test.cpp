@@ -1,6 +1,8 @@
 // The contracts as tables: complete, in agreement with the definitions, and honest about memory and cost.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <tuple>
 
@@ -15,22 +17,23 @@
 #include "operators/gemm/definition.h"
 #include "operators/gradient/definition.h"
 #include "operators/layernorm/definition.h"
+#include "operators/rmsnorm/definition.h"
 #include "operators/softmax/definition.h"
+#include "runtime/registry.h"
 #include "testing/instance.h"
 #include "tokitai/tokitai.h"
 
 namespace tokitai {
 namespace {
 
-TEST(Contracts, AreTheElevenOperatorsOfTheDocumentation) {
-  const std::vector<std::string_view> expected = {
-      "adamw.step",        "layernorm.forward",  "layernorm.backward",
-      "softmax.forward",   "softmax.backward",   "cross_entropy.forward_backward",
-      "embedding.forward", "embedding.backward", "gemm.forward",
-      "gemm.grad_a",       "gemm.grad_b"};
-  std::vector<std::string_view> found;
-  for (const Contract* contract : contracts()) found.push_back(contract->name);
-  EXPECT_EQ(found, expected);
+TEST(Contracts, AreOfTheirFoldersAndInTheirOrder) {
+  std::vector<std::string> origins;
+  for (const Operator* one : operators()) {
+    EXPECT_EQ(one->folder->origin, fmt::format("operators/{}", one->contract->family()));
+    origins.push_back(one->folder->origin);
+  }
+  EXPECT_FALSE(origins.empty());
+  EXPECT_TRUE(std::is_sorted(origins.begin(), origins.end()));
   EXPECT_EQ(find_contract("layernorm"), nullptr);
 }
 
@@ -72,7 +75,13 @@ TEST(Contracts, NameEachOperandOptionAndSymbolOnce) {
     EXPECT_TRUE(c->whole_when.empty() || options.contains(c->whole_when)) << c->whole_when;
     for (const Limit& limit : c->limits) EXPECT_TRUE(symbols.contains(limit.symbol)) << limit.symbol;
     for (const OperandSpec& operand : c->operands) {
-      EXPECT_TRUE(operand.may_alias.empty() || names.contains(operand.may_alias)) << operand.may_alias;
+      const auto named =
+          std::count_if(names.begin(), names.end(), [&](const auto& name) { return operand.may_lie_over(name); });
+      EXPECT_EQ(named,
+                operand.may_alias.empty() ? 0 : 1 + std::count(operand.may_alias.begin(), operand.may_alias.end(), ' '))
+          << operand.may_alias;
+      EXPECT_TRUE(operand.with.empty() || names.contains(operand.with)) << operand.with;
+      EXPECT_TRUE(operand.saved_as.empty() || names.contains(operand.saved_as)) << operand.saved_as;
       EXPECT_TRUE(operand.read_when.empty() || options.contains(operand.read_when)) << operand.read_when;
     }
     EXPECT_EQ(takes_indices, c->refusal != nullptr);
@@ -94,6 +103,7 @@ template <int I> bool agrees(Storage<I>, TypeRule rule) {
 }
 template <int I> bool agrees(Once<I>, TypeRule rule) { return rule == TypeRule::f32 || rule == TypeRule::i64; }
 template <int I> bool agrees(Single<I>, TypeRule rule) { return rule == TypeRule::f32; }
+template <int I> bool agrees(Floating<I>, TypeRule rule) { return rule == TypeRule::floating; }
 template <int I> bool agrees(StorageOrSingle<I>, TypeRule rule) { return rule == TypeRule::storage_or_f32; }
 template <int I> bool agrees(Integer<I>, TypeRule rule) { return rule == TypeRule::index || rule == TypeRule::i64; }
 
@@ -133,6 +143,8 @@ TEST(Definitions, NameLayernormsOperandsAsTheContractDoes) {
   EXPECT_OPERAND(Forward, y);
   EXPECT_OPERAND(Forward, mean);
   EXPECT_OPERAND(Forward, rstd);
+  EXPECT_OPERAND(Forward, residual);
+  EXPECT_OPERAND(Forward, sum);
   EXPECT_OPERAND(Backward, dy);
   EXPECT_OPERAND(Backward, x);
   EXPECT_OPERAND(Backward, gamma);
@@ -141,6 +153,23 @@ TEST(Definitions, NameLayernormsOperandsAsTheContractDoes) {
   EXPECT_OPERAND(Backward, dx);
   EXPECT_OPERAND(Backward, dgamma);
   EXPECT_OPERAND(Backward, dbeta);
+  EXPECT_OPERAND(Backward, dsum);
+}
+TEST(Definitions, NameRmsnormsOperandsAsTheContractDoes) {
+  using rmsnorm::Backward, rmsnorm::Forward;
+  EXPECT_OPERAND(Forward, x);
+  EXPECT_OPERAND(Forward, gamma);
+  EXPECT_OPERAND(Forward, y);
+  EXPECT_OPERAND(Forward, rstd);
+  EXPECT_OPERAND(Forward, residual);
+  EXPECT_OPERAND(Forward, sum);
+  EXPECT_OPERAND(Backward, dy);
+  EXPECT_OPERAND(Backward, x);
+  EXPECT_OPERAND(Backward, gamma);
+  EXPECT_OPERAND(Backward, rstd);
+  EXPECT_OPERAND(Backward, dx);
+  EXPECT_OPERAND(Backward, dgamma);
+  EXPECT_OPERAND(Backward, dsum);
 }
 TEST(Definitions, NameSoftmaxsOperandsAsTheContractDoes) {
   using softmax::Backward, softmax::Forward;
@@ -242,7 +271,11 @@ TEST(Cost, CountsEachInputReadOnceAndEachOutputWrittenOnce) {
       {"adamw.step n=10+5 t=1 scale=yes norm=yes outcome=yes", 15 * 12 + 4, 15 * 10 + 8, 15 * 18},
       {"gradient.norm n=10+0+5 type=f16+f32+bf16", 20 + 10, 8, 30},
       {"layernorm.forward rows=3 cols=5", 30 + 10 + 10, 30 + 12 + 12, 120},
-      {"layernorm.backward rows=3 cols=5 single=yes", 30 + 30 + 10 + 12 + 12, 30 + 20 + 20, 225},
+      {"layernorm.backward rows=3 cols=5 single=dgamma+dbeta", 30 + 30 + 10 + 12 + 12, 30 + 20 + 20, 225},
+      {"layernorm.forward rows=3 cols=5 master=yes single=residual", 30 + 10 + 10 + 60, 30 + 12 + 12 + 60, 135},
+      {"rmsnorm.forward rows=3 cols=5", 30 + 10, 30 + 12, 60},
+      {"rmsnorm.forward rows=3 cols=5 master=yes", 30 + 10 + 30, 30 + 12 + 30, 75},
+      {"rmsnorm.backward rows=3 cols=5 single=dgamma master=yes", 30 + 30 + 10 + 12 + 30, 30 + 20, 165},
       {"softmax.forward rows=3 cols=5 type=f32", 60, 60, 375},
       {"softmax.backward rows=3 cols=5", 60, 30, 60},
       {"cross_entropy.forward_backward rows=3 cols=5 index=i32", 30 + 12, 12 + 30, 420},
@@ -273,6 +306,9 @@ TEST(Workspace, BoundsTheScratchOfACall) {
       "gradient.norm n=0,1,70000,2048*40+0*3+5 type=f16",
       "layernorm.forward rows=1,33,5000 cols=1,17,2049",
       "layernorm.backward rows=1,33,1025,21001 cols=1,17,129 single=no,yes",
+      "layernorm.forward rows=33 cols=17,2049 master=yes single=no,yes",
+      "rmsnorm.forward rows=1,33,5000 cols=1,17,2049 master=no,yes single=no,yes",
+      "rmsnorm.backward rows=1,33,1025,21001 cols=1,17,129 master=no,yes single=no,yes",
       "softmax.forward rows=1,500 cols=1,2049,20001 type=f16,f32",
       "softmax.backward rows=1,500 cols=1,2049",
       "cross_entropy.forward_backward rows=1,33,5000 cols=1,301 reduction=sum master=no,yes",

@@ -145,7 +145,7 @@ template <class D> Planted planted(const char* line) {
           Around<D, Fault::missing>::kernels(), Around<D, Fault::axis>::kernels()};
 }
 const Planted kPlanted[] = {
-    planted<WrongLayernorm>("layernorm.backward rows=5 cols=40 type=f16 single=yes"),
+    planted<WrongLayernorm>("layernorm.backward rows=5 cols=40 type=f16 single=dgamma+dbeta"),
     planted<WrongSoftmax>("softmax.backward rows=5 cols=40 type=f16"),
     planted<WrongCrossEntropy>(
         "cross_entropy.forward_backward rows=5 cols=40 type=f16 label_smoothing=0.125 z_loss=0.5"),
@@ -174,8 +174,8 @@ TEST(Gradients, EveryBackwardOperatorIsTheTransposeOfItsForwardsDerivative) {
     EXPECT_GT(one.worst_bound, 0);
     names.insert(one.name);
   }
-  for (const char* name : {"layernorm.backward", "softmax.backward", "cross_entropy.forward_backward",
-                           "embedding.backward", "gemm.grad_a", "gemm.grad_b"})
+  for (const char* name : {"layernorm.backward", "rmsnorm.backward", "softmax.backward",
+                           "cross_entropy.forward_backward", "embedding.backward", "gemm.grad_a", "gemm.grad_b"})
     EXPECT_EQ(names.count(name), 1u) << name;
 }
 

@@ -45,11 +45,18 @@ void for_outputs(const Call& call, const std::function<void(const View&)>& visit
   else
     set(call.operands);
 }
-const View& last_output(const Call& call) { return call.operand(static_cast<int>(call.contract->operands.size()) - 1); }
+const View& last_output(const Call& call) {
+  int i = static_cast<int>(call.contract->operands.size()) - 1;
+  while (i > 0 && (!call.operand(i).present() || call.contract->operands[static_cast<std::size_t>(i)].role == Role::in))
+    --i;
+  return call.operand(i);
+}
 
 constexpr const char* kSmallProblems[] = {"adamw.step n=5+9 t=1",
                                           "layernorm.forward rows=3 cols=5",
                                           "layernorm.backward rows=3 cols=5",
+                                          "rmsnorm.forward rows=3 cols=5 master=yes",
+                                          "rmsnorm.backward rows=3 cols=5",
                                           "softmax.forward rows=3 cols=5",
                                           "softmax.backward rows=3 cols=5",
                                           "cross_entropy.forward_backward rows=3 cols=5 reduction=sum master=yes",

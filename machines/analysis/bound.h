@@ -33,6 +33,14 @@ class Bound {
   // An exact sum in units of 2^-24, rounded once to the type it is stored in.
   static Bound rounded_sum(std::int64_t units, Type stored);
 
+  // Rounded to a type in the middle of a formula: the distance is one more error.
+  Bound rounded(Type type) const {
+    const float v = type == Type::f16    ? widen_f16(narrow_f16(value))
+                    : type == Type::bf16 ? widen_bf16(narrow_bf16(value))
+                                         : value;
+    return {v, add_up(error, std::fabs(static_cast<double>(v) - static_cast<double>(value)))};
+  }
+
   friend Bound operator-(const Bound& a) { return {-a.value, a.error}; }
   friend Bound operator+(const Bound& a, const Bound& b) {
     const float v = a.value + b.value;

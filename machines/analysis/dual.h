@@ -16,6 +16,8 @@ class Dual {
   static Dual given(float datum) { return {Interval::given(datum), 0.0f}; }
   static Dual rounded_sum(std::int64_t units, Type stored) { return {Interval::rounded_sum(units, stored), 0.0f}; }
 
+  const Dual& rounded(Type) const { return *this; }
+
   friend Dual operator-(const Dual& a) { return {-a.value, -a.slope}; }
   friend Dual operator+(const Dual& a, const Dual& b) { return {a.value + b.value, a.slope + b.slope}; }
   friend Dual operator-(const Dual& a, const Dual& b) { return {a.value - b.value, a.slope - b.slope}; }

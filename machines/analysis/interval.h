@@ -44,6 +44,9 @@ class Interval {
   static Interval scaled(__int128 units, int exponent);
   static Interval rounded_sum(std::int64_t units, Type) { return scaled(units, -24); }
 
+  // The real-number result knows no rounding.
+  const Interval& rounded(Type) const { return *this; }
+
   bool is_real() const;  // finite at both ends
   mpfr_srcptr lower() const { return &value_->left; }
   mpfr_srcptr upper() const { return &value_->right; }

@@ -23,8 +23,8 @@ template <class N, class D> struct ListSumMachine : D::Names {
 
 template <class N, class D> N block_value(EachMachine<N, D>& m, std::int64_t begin, std::int64_t end) {
   std::vector<N> lane(kLanes, N(0.0f));
-  for (m.i = begin; m.i < end; ++m.i) {
-    N& chain = lane[static_cast<std::size_t>((m.i - begin) % kLanes)];
+  for (m.i_ = begin; m.i_ < end; ++m.i_) {
+    N& chain = lane[static_cast<std::size_t>((m.i_ - begin) % kLanes)];
     const auto term = D::term(m);
     chain = fma(term.a, term.b, chain);
   }

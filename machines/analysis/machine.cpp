@@ -2,21 +2,25 @@
 
 #include <fmt/format.h>
 
+#include "runtime/registry.h"
+
 namespace tokitai {
 
 #define TK_FAMILY(family)                                             \
   namespace family {                                                  \
   std::span<const NamedKernel<analysis::Kernels>> analysis_kernels(); \
   }
-#include "families.inc"
+#include "analysis_families.inc"
 #undef TK_FAMILY
 
 namespace analysis {
 
 Result<Kernels> kernels(const Contract& contract) {
+  const Operator* found = find_operator(contract);
+  if (found != nullptr && found->analysis != nullptr) return *found->analysis;
   const std::span<const NamedKernel<Kernels>> tables[] = {
 #define TK_FAMILY(family) family::analysis_kernels(),
-#include "families.inc"
+#include "analysis_families.inc"
 #undef TK_FAMILY
   };
   for (const auto& table : tables)

@@ -32,6 +32,7 @@ template <class N, class D> struct RowMachine : D::Names {
   template <int I> N value(Scalar<I>) const { return N::given(call.scalars[I]); }
   template <int I> std::int64_t value(IntegerOption<I>) const { return call.option(I).i; }
   template <int I> bool has(IntegerOption<I>) const { return call.option(I).set; }
+  template <class O> bool has(O) const { return data.view(O::index).present(); }
   template <class O> N number(O) const { return data.read(O::index, row); }
   template <class O> std::int64_t integer(O) const { return reference::read_integer(data.view(O::index), row); }
 
@@ -75,16 +76,20 @@ template <class N, class D> struct RowMachine : D::Names {
   // The element of a column, or anything where there is no such column.
   N pick(Values<N> x, std::int64_t j) const { return j >= 0 && j < n ? x[j] : N(0.0f); }
 
-  template <class O, class F> void store(O, F f) {
-    for (std::int64_t i = 0; i < n; ++i) data.write(O::index, row, i, f(i));
+  template <class O> N rounded(O, const N& v) const { return v.rounded(data.view(O::index).type); }
+
+  template <class O, class F> void store(O out, F f) {
+    for (std::int64_t i = 0; has(out) && i < n; ++i) data.write(O::index, row, i, f(i));
   }
   template <class O, class F, class G> void store_but(O out, std::int64_t j, G g, F f) {
     store(out, [&](std::int64_t i) { return i == j ? g(i) : f(i); });
   }
-  template <class O> void put(O, N v) { data.write(O::index, row, 0, std::move(v)); }
+  template <class O> void put(O out, N v) {
+    if (has(out)) data.write(O::index, row, 0, std::move(v));
+  }
 
-  template <class O, class Term, class... More> void column_sums(O, const Term& term, const More&... more) {
-    if (data.view(O::index).present()) column_chain(O::index, term);
+  template <class O, class Term, class... More> void column_sums(O out, const Term& term, const More&... more) {
+    if (has(out)) column_chain(O::index, term);
     if constexpr (sizeof...(More) > 0) column_sums(more...);
   }
   template <class Term> void column_chain(int operand, const Term& term) {
@@ -107,8 +112,8 @@ template <class N, class D> struct RowMachine : D::Names {
     std::vector<N> scratch(static_cast<std::size_t>((height + kChain - 1) / kChain));
     return column_total(data.made[O::index].data(), height, scratch.data());
   }
-  template <class O> void put_once(O, N v) {
-    if (data.view(O::index).present()) data.write(O::index, 0, 0, std::move(v));
+  template <class O> void put_once(O out, N v) {
+    if (has(out)) data.write(O::index, 0, 0, std::move(v));
   }
   template <class O> void put_once(O, std::int64_t) {}  // an integer has no error
 };

@@ -24,6 +24,8 @@ class Terms {
     return {static_cast<double>(units) * 0x1p-24, 0.0};
   }
 
+  const Terms& rounded(Type) const { return *this; }
+
   friend Terms operator-(const Terms& a) { return {-a.value, a.largest}; }
   friend Terms operator+(const Terms& a, const Terms& b) { return {a.value + b.value, std::max(a.largest, b.largest)}; }
   friend Terms operator-(const Terms& a, const Terms& b) { return a + (-b); }

@@ -2,6 +2,7 @@
 // translation unit is built for and every storage type.
 #pragma once
 #include "machines/cpu/each.h"
+#include "machines/cpu/each_tensor.h"
 #include "machines/cpu/list_sum.h"
 #include "machines/cpu/row_run.h"
 #include "machines/cpu/segment.h"
@@ -10,7 +11,10 @@
 namespace tokitai::cpu::TK_ISA {
 
 template <class D, Type S> Answer run(patterns::Each, const Call& call, Pool& pool) {
-  return run_each<D, S>(call, pool);
+  if constexpr (kOverList<D>)
+    return run_each<D, S>(call, pool);
+  else
+    return run_tensor<D, S>(call, pool);
 }
 template <class D, Type> Answer run(patterns::ListSum, const Call& call, Pool& pool) {
   return run_list_sum<D>(call, pool);

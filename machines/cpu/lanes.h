@@ -137,8 +137,8 @@ TK_FN void canonical_all(Lanes (&x)[4]) {
 }
 
 // Storage: how a register of values is read from and written to memory of type S. `round` rounds once and wants no
-// NaN but the canonical one; `narrow` makes every NaN that one first; `copy` changes no bit.
-// kOneInstruction: what widening takes.
+// NaN but the canonical one; `narrow` makes every NaN that one first; `rounded` narrows and widens again; `copy`
+// changes no bit. kOneInstruction: what widening takes.
 template <Type S> struct Memory;
 
 template <> struct Memory<Type::f32> {
@@ -148,18 +148,22 @@ template <> struct Memory<Type::f32> {
   static TK_FN Lanes widen(const Element* p) { return load(p); }
   static TK_FN Packed round(Lanes x) { return x; }
   static TK_FN Packed narrow(Lanes x) { return canonical(x); }
+  static TK_FN Lanes rounded(Lanes x) { return x; }
   static TK_FN void write(Element* p, Packed x) { store(p, x); }
   static TK_FN void copy(Element* to, const Element* from) { store(to, load(from)); }
   static TK_FN void stream(Element* p, Packed x) { hn::Stream(x.v, FloatTag(), p); }
+  static TK_FN void stream_copy(Element* to, const Element* from) { stream(to, load(from)); }
 };
 
 template <> struct Memory<Type::bf16> {
   using Element = std::uint16_t;
   using Packed = hn::Vec<HalfTag>;
   static constexpr bool kOneInstruction = true;  // two, but cheap ones
-  static TK_FN Lanes widen(const Element* p) {
-    return hn::BitCast(FloatTag(), hn::ShiftLeft<16>(hn::PromoteTo(BitsTag(), hn::LoadU(HalfTag(), p))));
+  static TK_FN Lanes widen(const Element* p) { return widened(hn::LoadU(HalfTag(), p)); }
+  static TK_FN Lanes widened(Packed x) {
+    return hn::BitCast(FloatTag(), hn::ShiftLeft<16>(hn::PromoteTo(BitsTag(), x)));
   }
+  static TK_FN Lanes rounded(Lanes x) { return widened(narrow(x)); }
   static TK_FN Packed round(Lanes x) {  // to nearest even on the bits; a carry runs into the exponent
     const LaneBits u = bits(x);
     const LaneBits rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
@@ -169,6 +173,7 @@ template <> struct Memory<Type::bf16> {
   static TK_FN void write(Element* p, Packed x) { hn::StoreU(x, HalfTag(), p); }
   static TK_FN void copy(Element* to, const Element* from) { hn::StoreU(hn::LoadU(HalfTag(), from), HalfTag(), to); }
   static TK_FN void stream(Element* p, Packed x) { hn::Stream(x, HalfTag(), p); }
+  static TK_FN void stream_copy(Element* to, const Element* from) { stream(to, hn::LoadU(HalfTag(), from)); }
 };
 
 template <> struct Memory<Type::f16> {
@@ -177,9 +182,8 @@ template <> struct Memory<Type::f16> {
 #if defined(__F16C__)
   using Float16Tag = hn::Rebind<hwy::float16_t, FloatTag>;
   static constexpr bool kOneInstruction = true;
-  static TK_FN Lanes widen(const Element* p) {
-    return hn::PromoteTo(FloatTag(), hn::BitCast(Float16Tag(), hn::LoadU(HalfTag(), p)));
-  }
+  static TK_FN Lanes widen(const Element* p) { return widened(hn::LoadU(HalfTag(), p)); }
+  static TK_FN Lanes widened(Packed x) { return hn::PromoteTo(FloatTag(), hn::BitCast(Float16Tag(), x)); }
   static TK_FN Packed round(Lanes x) {  // the instruction rounds to nearest even and keeps subnormals
     return hn::BitCast(HalfTag(), hn::DemoteTo(Float16Tag(), x.v));
   }
@@ -191,6 +195,11 @@ template <> struct Memory<Type::f16> {
     for (int i = 0; i < kWidth; ++i) wide[i] = widen_f16(p[i]);
     return hn::Load(FloatTag(), wide);
   }
+  static TK_FN Lanes widened(Packed x) {
+    alignas(64) std::uint16_t half[kWidth];
+    hn::Store(x, HalfTag(), half);
+    return widen(half);
+  }
   static TK_FN Packed round(Lanes x) { return narrow(x); }
   static TK_FN Packed narrow(Lanes x) {
     alignas(64) float wide[kWidth];
@@ -200,9 +209,11 @@ template <> struct Memory<Type::f16> {
     return hn::Load(HalfTag(), half);
   }
 #endif
+  static TK_FN Lanes rounded(Lanes x) { return widened(narrow(x)); }
   static TK_FN void write(Element* p, Packed x) { hn::StoreU(x, HalfTag(), p); }
   static TK_FN void copy(Element* to, const Element* from) { hn::StoreU(hn::LoadU(HalfTag(), from), HalfTag(), to); }
   static TK_FN void stream(Element* p, Packed x) { hn::Stream(x, HalfTag(), p); }
+  static TK_FN void stream_copy(Element* to, const Element* from) { stream(to, hn::LoadU(HalfTag(), from)); }
 };
 
 // The last, shorter register of a row: absent lanes read as zero and are never written.

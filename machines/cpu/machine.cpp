@@ -1,55 +1,33 @@
-// Chooses the instruction set and threads, and keeps the kernels' tables. Built for the baseline processor.
+// Chooses the instruction set and threads. Built for the baseline processor.
 #include "machines/cpu/machine.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <system_error>
 #include <thread>
 
 #include "machines/cpu/pool.h"
-#include "runtime/kernel_table.h"
+#include "runtime/registry.h"
 
 namespace tokitai {
-
-// cpu_kernels.inc lists every (instruction set, operator folder) that the build made kernels for.
-#define TK_CPU_KERNELS(isa, family)                              \
-  namespace family {                                             \
-  std::span<const NamedKernel<cpu::Kernel>> cpu_kernels_##isa(); \
-  }
-#include "cpu_kernels.inc"
-#undef TK_CPU_KERNELS
 
 namespace cpu {
 namespace {
 
 constexpr int kMostThreads = 1024;
 
-using Tables = std::vector<std::span<const NamedKernel<Kernel>>>;
-
-struct BuiltKernels {
-  std::string_view isa;
-  std::span<const NamedKernel<Kernel>> (*table)();
-};
-constexpr BuiltKernels kBuilt[] = {
-#define TK_CPU_KERNELS(isa, family) {#isa, family::cpu_kernels_##isa},
-#include "cpu_kernels.inc"
-#undef TK_CPU_KERNELS
-};
-
-Tables tables_of(std::string_view isa) {
-  Tables tables;
-  for (const BuiltKernels& built : kBuilt)
-    if (built.isa == isa) tables.push_back(built.table());
-  return tables;
-}
-
 struct Isa {
   const char* name;
   bool (*runs)();
-  bool supported() const { return runs() && !tables_of(name).empty(); }
+  bool supported() const {  // by this processor, and by the build
+    const auto all = operators();
+    return runs() &&
+           std::any_of(all.begin(), all.end(), [&](const Operator* one) { return one->cpu_kernel(name) != nullptr; });
+  }
 };
 
 #if defined(__x86_64__)
@@ -116,11 +94,11 @@ class Crew {
 
 class CpuMachine : public Machine {
  public:
-  CpuMachine(const Isa& isa, int threads)
-      : isa_(isa), threads_(threads), tables_(tables_of(isa.name)), crew_(threads) {}
+  CpuMachine(const Isa& isa, int threads) : isa_(isa), threads_(threads), crew_(threads) {}
 
   Status run(const Call& call, Outcome& outcome) override {
-    const Kernel kernel = find_kernel<Kernel>(tables_, call);
+    const Operator* found = find_operator(*call.contract);
+    const Kernel kernel = found != nullptr ? found->cpu_kernel(isa_.name) : nullptr;
     if (kernel == nullptr) return no_kernel(call, "cpu");
     try {
       Pool& pool = crew_.pool(threads_);
@@ -147,7 +125,6 @@ class CpuMachine : public Machine {
  private:
   const Isa& isa_;
   const int threads_;
-  Tables tables_;
   Crew crew_;
 };
 

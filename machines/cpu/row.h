@@ -41,6 +41,16 @@ template <Type S> struct Stored {
   TK_FN Lanes operator[](Part i) const { return widen_first<S>(p + i.at, i.count); }
 };
 
+// The same where the call says which of two types it has: asked at each use, which a processor foresees.
+template <Type S> struct EitherStored {
+  const void* p;
+  bool single;
+  template <class I> TK_FN Lanes operator[](I i) const {
+    if (single) return Stored<Type::f32>{static_cast<const float*>(p)}[i];
+    return Stored<S>{static_cast<const typename Memory<S>::Element*>(p)}[i];
+  }
+};
+
 // How many registers of each term's chains are worked on together: as many as stay in registers. Where that is all
 // 256 lanes, a row is read from its begin to its end.
 constexpr int chains_together(int terms) {
@@ -78,7 +88,8 @@ template <class D, Type S> struct RowMachine : D::Names {
   template <int I> float value(Scalar<I>) const { return call.scalars[I]; }
   template <int I> std::int64_t value(IntegerOption<I>) const { return call.option(I).i; }
   template <int I> bool has(IntegerOption<I>) const { return call.option(I).set; }
-  template <class O> float number(O) const { return static_cast<const float*>(call.operand(O::index).data)[row]; }
+  template <class O> bool has(O) const { return call.operand(O::index).present(); }
+  template <int I> float number(Single<I>) const { return static_cast<const float*>(call.operand(I).data)[row]; }
   template <class O> std::int64_t integer(O) const {
     const View& v = call.operand(O::index);
     return v.type == Type::i32 ? static_cast<const std::int32_t*>(v.data)[row]
@@ -93,34 +104,51 @@ template <class D, Type S> struct RowMachine : D::Names {
     }
     return p;
   }
-  TK_FN void widen_row(const Element* from, float* to) const {
+  template <class Row> TK_FN void widen_row(Row from, float* to) const {
     const std::int64_t end = n;  // a copy: the stores below could alias the member
     std::int64_t i = 0;
     for (; i + 4 * kWidth <= end; i += 4 * kWidth)
-      for (int u = 0; u < 4; ++u) cpu::TK_ISA::store(to + i + u * kWidth, Memory<S>::widen(from + i + u * kWidth));
-    for (; i + kWidth <= end; i += kWidth) cpu::TK_ISA::store(to + i, Memory<S>::widen(from + i));
-    if (i < end) cpu::TK_ISA::store(to + i, widen_first<S>(from + i, end - i));
+      for (int u = 0; u < 4; ++u) cpu::TK_ISA::store(to + i + u * kWidth, from[Span{i + u * kWidth}]);
+    for (; i + kWidth <= end; i += kWidth) cpu::TK_ISA::store(to + i, from[Span{i}]);
+    if (i < end) cpu::TK_ISA::store(to + i, from[Part{i, end - i}]);
   }
   // Where widening is an instruction, reading a row again costs less than keeping it in f32: half the cache.
-  template <int I> TK_FN auto load(Storage<I> operand) {
+  template <class O> TK_FN auto load(O operand) {
     if constexpr (Memory<S>::kOneInstruction) {
       return read(operand);
     } else {
-      float* p = take(I);
-      widen_row(read(operand).p, p);
+      float* p = take(O::index);
+      widen_row(read(operand), p);
       return Values{p};
     }
   }
-  template <int I> TK_FN Stored<S> read(Storage<I>) {
-    const View& v = call.operand(I);
-    const Element* from = static_cast<const Element*>(v.data) + row * v.row_stride;
-    const bool last = row + 1 == unit_end || !streamed[I];
-    const auto* next = reinterpret_cast<const std::byte*>(from + v.row_stride);
-    if (loaded < ahead.size())
-      ahead[loaded++] = last ? Ahead{} : Ahead{next, next + n * static_cast<std::int64_t>(sizeof(Element))};
-    return {from};
+  template <class O> TK_FN auto read(O operand) {
+    const View& v = call.operand(O::index);
+    const auto from = elements(operand, row * v.row_stride);
+    const bool last = row + 1 == unit_end || !streamed[O::index];
+    const auto size = static_cast<std::int64_t>(element_size(operand));
+    const auto* next = reinterpret_cast<const std::byte*>(from.p) + v.row_stride * size;
+    if (loaded < ahead.size()) ahead[loaded++] = last ? Ahead{} : Ahead{next, next + n * size};
+    return from;
   }
-  // The lines of the next rows that `elements` of this one stand for.
+  // Memory of an operand, in the type that its name says it has.
+  template <int I> TK_FN Stored<S> elements(Storage<I>, std::int64_t at) const {
+    return {static_cast<const Element*>(call.operand(I).data) + at};
+  }
+  template <int I> TK_FN Stored<Type::f32> elements(Single<I>, std::int64_t at) const {
+    return {static_cast<const float*>(call.operand(I).data) + at};
+  }
+  template <int I> TK_FN EitherStored<S> elements(StorageOrSingle<I> operand, std::int64_t at) const {
+    return {static_cast<const std::byte*>(call.operand(I).data) + at * static_cast<std::int64_t>(element_size(operand)),
+            is_single(operand)};
+  }
+  template <int I> static constexpr std::size_t element_size(Storage<I>) { return sizeof(Element); }
+  template <int I> static constexpr std::size_t element_size(Single<I>) { return sizeof(float); }
+  template <int I> TK_FN std::size_t element_size(StorageOrSingle<I> operand) const {
+    return is_single(operand) ? sizeof(float) : sizeof(Element);
+  }
+  template <int I> TK_FN bool is_single(StorageOrSingle<I>) const { return call.operand(I).type == Type::f32; }
+  // The lines of the next rows that `elements` of this one stand for. (Of an f32 row among halves, half of them.)
   TK_FN void fetch_ahead(std::int64_t elements) const {
     for (Ahead& a : ahead)
       for (std::int64_t bytes = elements * static_cast<std::int64_t>(sizeof(Element)); a.line < a.end && bytes > 0;
@@ -128,11 +156,11 @@ template <class D, Type S> struct RowMachine : D::Names {
         __builtin_prefetch(a.line, 0, 2);
   }
   // A row on chip that is not loaded but made; it borrows the buffer of an output, which needs none.
-  template <int I> TK_FN Values make(Storage<I>) { return {take(I)}; }
-  template <int I> TK_FN Values columns(Storage<I>) {  // once per thread and call
-    float* p = take(I);
-    if (!columns_loaded[I]) widen_row(static_cast<const Element*>(call.operand(I).data), p);
-    columns_loaded[I] = true;
+  template <class O> TK_FN Values make(O) { return {take(O::index)}; }
+  template <class O> TK_FN Values columns(O operand) {  // once per thread and call
+    float* p = take(O::index);
+    if (!columns_loaded[O::index]) widen_row(elements(operand, 0), p);
+    columns_loaded[O::index] = true;
     return {p};
   }
 
@@ -204,41 +232,66 @@ template <class D, Type S> struct RowMachine : D::Names {
   template <class F> TK_FN float sum_fma(F f) const { return reduce(SumFma{f}).first; }
   template <class F> TK_FN float max(F f) const { return reduce(Max{f}).first; }
 
-  TK_FN float pick(Stored<S> x, std::int64_t j) const {
+  template <class Row> TK_FN float pick(Row x, std::int64_t j) const {
     if (j < 0 || j >= n) return 0.0f;
     alignas(64) float value[kWidth];
     cpu::TK_ISA::store(value, x[Part{j, 1}]);
     return value[0];
   }
 
-  template <int I, class F> TK_FN void store(Storage<I> out, F f) const { store_but(out, -1, f, f); }
-  // Everywhere f, in column j g: only the four registers around the column ask which it is.
-  template <int I, class F, class G> TK_FN void store_but(Storage<I>, std::int64_t j, G g, F f) const {
-    const auto either = [&](auto i) { return select(lane_is(j - i.at), Lanes(g(i)), Lanes(f(i))); };
-    if (streamed[I])
-      store_as<I, true>(j, either, f);
-    else
-      store_as<I, false>(j, either, f);
+  // v as the operand will hold it.
+  template <int I> TK_FN Lanes rounded(Storage<I>, Lanes v) const { return Memory<S>::rounded(v); }
+  template <int I> TK_FN Lanes rounded(Single<I>, Lanes v) const { return v; }
+  template <int I> TK_FN Lanes rounded(StorageOrSingle<I> out, Lanes v) const {
+    return is_single(out) ? v : Memory<S>::rounded(v);
   }
-  template <int I, bool stream, class F, class E> TK_FN void store_as(std::int64_t j, E either, F f) const {
+
+  // Outputs that are absent are not made.
+  template <class O, class F> TK_FN void store(O out, F f) const { store_but(out, -1, f, f); }
+  // Everywhere f, in column j g: only the four registers around the column ask which it is.
+  template <class O, class F, class G> TK_FN void store_but(O out, std::int64_t j, G g, F f) const {
+    const auto either = [&](auto i) { return select(lane_is(j - i.at), Lanes(g(i)), Lanes(f(i))); };
+    if (has(out)) store_typed(out, j, either, f);
+  }
+  template <int I, class F, class E> TK_FN void store_typed(Storage<I>, std::int64_t j, E either, F f) const {
+    store_row<I, S>(j, either, f);
+  }
+  template <int I, class F, class E> TK_FN void store_typed(Single<I>, std::int64_t j, E either, F f) const {
+    store_row<I, Type::f32>(j, either, f);
+  }
+  template <int I, class F, class E>
+  TK_FN void store_typed(StorageOrSingle<I> out, std::int64_t j, E either, F f) const {
+    if (S != Type::f32 && is_single(out))
+      store_row<I, Type::f32>(j, either, f);
+    else
+      store_row<I, S>(j, either, f);
+  }
+  template <int I, Type T, class F, class E> TK_FN void store_row(std::int64_t j, E either, F f) const {
+    if (streamed[I])
+      store_as<I, T, true>(j, either, f);
+    else
+      store_as<I, T, false>(j, either, f);
+  }
+  template <int I, Type T, bool stream, class F, class E> TK_FN void store_as(std::int64_t j, E either, F f) const {
+    using Out = typename Memory<T>::Element;
     const View& v = call.operand(I);
-    Element* to = static_cast<Element*>(v.data) + row * v.row_stride;
+    Out* to = static_cast<Out*>(v.data) + row * v.row_stride;
     const std::int64_t end = n;
     std::int64_t i = 0;
     if constexpr (stream) {
-      constexpr std::uintptr_t kAlignment = kWidth * sizeof(Element);
+      constexpr std::uintptr_t kAlignment = kWidth * sizeof(Out);
       const std::uintptr_t over = reinterpret_cast<std::uintptr_t>(to) % kAlignment;
-      const auto head = static_cast<std::int64_t>((kAlignment - over) % kAlignment / sizeof(Element));
+      const auto head = static_cast<std::int64_t>((kAlignment - over) % kAlignment / sizeof(Out));
       if (head > 0) {
         i = std::min(head, end);
-        write_first<S>(to, Memory<S>::narrow(either(Part{0, i})), i);
+        write_first<T>(to, Memory<T>::narrow(either(Part{0, i})), i);
       }
     }
-    const auto put_register = [&](std::int64_t at, typename Memory<S>::Packed value) {
+    const auto put_register = [&](std::int64_t at, typename Memory<T>::Packed value) {
       if constexpr (stream)
-        Memory<S>::stream(to + at, value);
+        Memory<T>::stream(to + at, value);
       else
-        Memory<S>::write(to + at, value);
+        Memory<T>::write(to + at, value);
     };
     // Four registers a turn, so that the loop's own instructions weigh less.
     for (; i + 4 * kWidth <= end; i += 4 * kWidth) {
@@ -249,13 +302,13 @@ template <class D, Type S> struct RowMachine : D::Names {
       else
         for (int u = 0; u < 4; ++u) value[u] = f(Span{i + u * kWidth});
       canonical_all(value);
-      for (int u = 0; u < 4; ++u) put_register(i + u * kWidth, Memory<S>::round(value[u]));
+      for (int u = 0; u < 4; ++u) put_register(i + u * kWidth, Memory<T>::round(value[u]));
     }
-    for (; i + kWidth <= end; i += kWidth) put_register(i, Memory<S>::narrow(either(Span{i})));
-    if (i < end) write_first<S>(to + i, Memory<S>::narrow(either(Part{i, end - i})), end - i);
+    for (; i + kWidth <= end; i += kWidth) put_register(i, Memory<T>::narrow(either(Span{i})));
+    if (i < end) write_first<T>(to + i, Memory<T>::narrow(either(Part{i, end - i})), end - i);
   }
-  template <int I> TK_FN void put(Single<I>, float v) const {
-    static_cast<float*>(call.operand(I).data)[row] = canonical(v);
+  template <int I> TK_FN void put(Single<I> out, float v) const {
+    if (has(out)) static_cast<float*>(call.operand(I).data)[row] = canonical(v);
   }
 
   // Sums over rows: any number of outputs, each followed by its term, in one pass over the columns. One that is absent

@@ -32,6 +32,20 @@ template <class D> struct EachMachine : Asked<D> {
   template <class O> void store(O, Traced) const {
     if (has(O{})) record.writes |= set_of(O::index);
   }
+  template <class O, class I> void convert(O out, I in) const { store(out, load(in)); }
+
+  struct Pair {
+    Traced first, second;
+  };
+  std::int64_t row() const { return 0; }
+  std::int64_t table_rows() const { return 1; }
+  template <class O> std::int64_t integer(O) const {
+    record.reads |= set_of(O::index);
+    return 0;
+  }
+  template <class O> Traced load_at(O table, std::int64_t) const { return load(table); }
+  template <class O> Pair load_pair(O in, bool) const { return {load(in), load(in)}; }
+  template <class O> void store_pair(O out, Traced a, Traced, bool) const { store(out, a); }
 };
 
 inline Set given_of(const Operands& tensor) {
@@ -59,6 +73,12 @@ template <class D> Record describe_each(const Call& call) {
         static_cast<void>(D::valid_once(m));
       }
     if constexpr (requires { D::finish(m); }) D::finish(m);
+    if constexpr (requires { D::accepts(m); })
+      if (D::asks(m)) all.asks_rows = static_cast<void>(D::accepts(m)), true;
+    if constexpr (requires { D::table; }) {
+      all.table = D::table.index;
+      m.tally.operations /= 2;  // were counted for a pair
+    }
     all.reads |= m.record.reads;
     all.writes |= m.record.writes;
     all.once |= m.record.once;

@@ -9,7 +9,7 @@ namespace tokitai::device {
 
 // Addresses are pointers; kernels on the lockstep machine cannot look into them, only make memory of them.
 struct Operand {
-  Address<void*, Row, Column, Counted> data;
+  Address<void*, Row, Column, Counted, Element> data;
   std::int64_t stride;  // elements from one row to the next
 };
 
@@ -26,7 +26,8 @@ struct Arguments {
   float scalar[kScalars];
   std::int64_t option[kOptions];
   std::uint64_t options_set;  // bit i: option i was given
-  // row: rows, cols. segment: queries, dim, vocab. tile: rows, cols, inner. each: tensors, pieces of work.
+  // row: rows, cols. segment: queries, dim, vocab. tile: rows, cols, inner. each: tensors, pieces of work;
+  // of a single tensor elements, pieces, or where its rows are apart rows, columns (pairs), rows of the table.
   std::int64_t extent[3];
   Address<const void*, InList> tensors;  // the table of a list (tensor_table.h)
   Address<void*, Workspace> workspace;

@@ -1,5 +1,5 @@
-// The each pattern on a GPU: every thread works on a few neighbouring elements of one tensor of the list, all
-// tensors in one launch.
+// The each pattern on a GPU over a list: every thread works on a few neighbouring elements of one tensor of the list,
+// all tensors in one launch.
 #pragma once
 #include "machines/device/memory.h"
 #include "machines/device/pack.h"

@@ -44,7 +44,7 @@ template <Kind K> TK_FN Raw<K> narrow(float v) {
 
 // `wide` neighbouring elements of one kind.
 template <Kind K, int wide> struct Packed {
-  static constexpr int kWords = wide * bytes_of(K) / 4;
+  static constexpr int kWords = (wide * bytes_of(K) + 3) / 4;
   u32 word[kWords];
 
   TK_FN Raw<K> raw(int e) const {
@@ -66,7 +66,9 @@ template <Kind K, int wide> TK_FN Packed<K, wide> pack(const float (&v)[wide]) {
   Packed<K, wide> p;
   TK_UNROLL
   for (int w = 0; w < Packed<K, wide>::kWords; ++w) {
-    if constexpr (K == Kind::f16)
+    if constexpr (wide == 1)
+      p.word[w] = narrow<K>(v[w]);
+    else if constexpr (K == Kind::f16)
       p.word[w] = narrow_halves(v[2 * w], v[2 * w + 1]);
     else if constexpr (K == Kind::bf16)
       p.word[w] = narrow_bfloats(v[2 * w], v[2 * w + 1]);

@@ -67,11 +67,13 @@ template <class I> TK_FN Place<Given<Counted>, I> part_of(CounterOf<I> piece, Co
   return piece * parts + part;
 }
 
-// A thread's staged cell of shared memory: neighbouring threads lie side by side.
+// A thread's staged cell of shared memory: neighbouring threads lie side by side. An operand has `pieces` of a chunk's
+// `all`, behind those of the operands `before` it.
 template <class I>
-TK_FN Place<StagedCell, I> staged_cell(CounterOf<I> stage, CounterOf<I> operand, CounterOf<I> chunk, CounterOf<I> piece,
-                                       Place<Thread, I> thread, int operands, int chunks, int pieces, int threads) {
-  return (((stage * operands + operand) * chunks + chunk) * pieces + piece) * threads + thread;
+TK_FN Place<StagedCell, I> staged_cell(CounterOf<I> stage, CounterOf<I> chunk, CounterOf<I> piece,
+                                       Place<Thread, I> thread, int before, int pieces, int all, int chunks,
+                                       int threads) {
+  return ((stage * all + before) * chunks + chunk * pieces + piece) * threads + thread;
 }
 
 template <class I> TK_FN Place<Given<Counted>, I> lane_in_team(Place<TeamThread, I> thread) { return thread % 32; }
@@ -93,17 +95,22 @@ TK_FN Place<BoxSlot, I> box_slot(CounterOf<I> parity, CounterOf<I> term, Place<G
 }
 // Behind both halves of the box, the picked value of each.
 template <class I> TK_FN Place<Begin<Counted>, I> picks_begin(I groups) { return 6 * groups; }
-// Floats of a block's workspace where rows do not stay on chip: a made row, and behind it the box of one reduction.
-template <class L, class I> TK_FN L scratch_size(L cols, I blocks, int groups) {
-  return cols + as_long(3) * blocks * groups;
+// Floats of a block's workspace where rows do not stay on chip: the made rows, and behind them the box of one
+// reduction.
+template <class L, class I> TK_FN L scratch_size(L cols, int made, I blocks, int groups) {
+  return made * cols + as_long(3) * blocks * groups;
 }
 
-// Where a block's part begins, and the box in it; and where the parts of all blocks end, the partial results.
+// Where a block's part begins, its made rows and the box in it; and where the parts of all blocks end, the partial
+// results.
 template <class L, class I> TK_FN Place<Begin<Column>, L> scratch_begin(Place<Block, I> block, L size) {
   return block * size;
 }
-template <class L> TK_FN Place<Begin<BoxSlot>, L> scratch_box(Place<Begin<Column>, L> begin, L cols) {
-  return begin + cols;
+template <class L> TK_FN Place<Begin<Column>, L> made_begin(Place<Begin<Column>, L> begin, int which, L cols) {
+  return begin + which * cols;
+}
+template <class L> TK_FN Place<Begin<BoxSlot>, L> scratch_box(Place<Begin<Column>, L> begin, int made, L cols) {
+  return begin + made * cols;
 }
 template <class L, class I> TK_FN Place<Begin<Workspace>, L> scratch_end(I blocks, L size) { return blocks * size; }
 

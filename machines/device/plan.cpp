@@ -10,6 +10,7 @@
 #include "machines/device/plan_parts.h"
 
 namespace tokitai::device {
+
 Kind kind_of(const View& view) {
   if (!view.present()) return Kind::absent;
   switch (view.type) {
@@ -56,21 +57,6 @@ int alignment_of(const View& view) {
   return static_cast<int>(bits & (~bits + 1));
 }
 
-std::string definition_of(const Contract& contract) {
-  const std::string_view family = contract.family();
-  std::string name;
-  bool upper = true;
-  for (char c : contract.name.substr(family.size() + 1)) {
-    if (c == '_')
-      upper = true;
-    else {
-      name += upper ? static_cast<char>(c - 'a' + 'A') : c;
-      upper = false;
-    }
-  }
-  return fmt::format("tokitai::{}::{}", family, name);
-}
-
 std::string kernel_name(const Contract& contract, std::string_view suffix) {
   std::string name(contract.name);
   std::replace(name.begin(), name.end(), '.', '_');
@@ -79,16 +65,17 @@ std::string kernel_name(const Contract& contract, std::string_view suffix) {
 
 std::string source_of(const Call& call, const Machinery& machinery, std::string_view header, std::string_view plan,
                       const Launch& launch, std::string_view body, int resident) {
+  const Operator& definition = *find_operator(*call.contract);
   std::string text = fmt::format(
       "{}#include \"machines/device/{}\"\n"
-      "#include \"operators/{}/definition.h\"\n"
+      "#include \"{}\"\n"
       "namespace tokitai::device {{\n"
       "using Definition = {};\n"
       "constexpr {};\n"
       "TK_KERNEL({}, {}) {}(TK_ARGUMENT Arguments arguments) {{ {}(arguments); }}\n"
       "}}  // namespace tokitai::device\n",
       launch.integer_atomics ? fmt::format("{}\n", compiler::kIntegerAtomicsMarker) : "", header,
-      call.contract->family(), definition_of(*call.contract), plan, launch.block, resident, launch.kernel, body);
+      definition.folder->header, definition.definition, plan, launch.block, resident, launch.kernel, body);
   if (machinery.target.vendor != compiler::Vendor::amd) return text;
   // clang: everything may be called from a kernel, as NVRTC's -default-device says it.
   return "#pragma clang force_cuda_host_device begin\n" + text + "#pragma clang force_cuda_host_device end\n";
@@ -107,19 +94,20 @@ std::string_view name_of(Guard guard) {
 
 std::string text_of(const RowPlan& p) {
   return fmt::format(
-      "RowPlan plan{{.kinds = {:#x}, .staged = {:#x}, .ahead = {:#x}, .sums = {:#x}, .zeros = {:#x}, .cols = {}, .wide "
-      "= {}, .chunks "
-      "= {}, .threads = {}, "
+      "RowPlan plan{{.kinds = {:#x}, .staged = {:#x}, .ahead = {:#x}, .sums = {:#x}, .made = {:#x}, .zeros = {:#x}, "
+      ".cols "
+      "= {}, .wide = {}, .chunks = {}, .threads = {}, "
       ".teams = {}, .cluster = {}, .stages = {}, .access = {}, .guard = {}, .on_chip = {}, .blind = {}, .held = {}, "
       ".checked = {}, .finishes = {}}}",
-      p.kinds, p.staged, p.ahead, p.sums, p.zeros, p.cols, p.wide, p.chunks, p.threads, p.teams, p.cluster, p.stages,
-      p.access, name_of(p.guard), p.on_chip, p.blind, p.held, p.checked, p.finishes);
+      p.kinds, p.staged, p.ahead, p.sums, p.made, p.zeros, p.cols, p.wide, p.chunks, p.threads, p.teams, p.cluster,
+      p.stages, p.access, name_of(p.guard), p.on_chip, p.blind, p.held, p.checked, p.finishes);
 }
 std::string text_of(const EachPlan& p) {
   return fmt::format(
       "EachPlan plan{{.kinds = {:#x}, .operands = {}, .mixed = {:#x}, .zeros = {:#x}, .wide = {}, .turns = {}, "
-      ".threads = {}, .checked = {}, .checked_once = {}}}",
-      p.kinds, p.operands, p.mixed, p.zeros, p.wide, p.turns, p.threads, p.checked, p.checked_once);
+      ".threads = {}, .checked = {}, .checked_once = {}, .access = {}, .lanes = {}, .period = {}, .choices = {:#x}}}",
+      p.kinds, p.operands, p.mixed, p.zeros, p.wide, p.turns, p.threads, p.checked, p.checked_once, p.access, p.lanes,
+      p.period, p.choices);
 }
 std::string text_of(const ListSumPlan& p) {
   return fmt::format("ListSumPlan plan{{.kinds = {{{:#x}, {:#x}, {:#x}}}, .operands = {}, .bytes = {}, .threads = {}}}",
@@ -140,7 +128,15 @@ std::string text_of(const TilePlan& p) {
       p.kinds, p.rows, p.cols, p.inner, p.thread_rows, p.thread_cols, p.access[0], p.access[1], p.access[2]);
 }
 
-std::vector<Text> all_headers();  // made by the build
+std::vector<Text> built_in_headers();  // made by the build
+
+namespace {
+std::vector<Text> all_headers() {
+  std::vector<Text> all = built_in_headers();
+  for (const auto& folder : operator_folders()) all.push_back({folder->header, folder->definition});
+  return all;
+}
+}  // namespace
 
 std::vector<Text> device_headers() {
   std::vector<Text> chosen = all_headers();
@@ -154,10 +150,13 @@ std::vector<Text> lockstep_headers() {
 }
 
 Answer answer_of(Pattern pattern, std::uint64_t flag) {
-  // As the patterns write it: each.h, segment.h.
-  constexpr std::uint64_t kTooMany = std::uint64_t{1} << 63, kPositions = (std::uint64_t{1} << 40) - 1;
+  // As the patterns write it: each.h, each_tensor.h, segment.h.
+  constexpr std::uint64_t kTooMany = std::uint64_t{1} << 63, kRowRefused = kTooMany,
+                          kPositions = (std::uint64_t{1} << 40) - 1;
   if (flag == kUnflagged) return {};
   if (flag == kCalledOff) return {Answer::skipped, kByTheCall, kByTheCall};
+  if (pattern == Pattern::each && (flag & kRowRefused) != 0)
+    return {Answer::refused, static_cast<std::int64_t>(flag & ~kRowRefused)};
   if (pattern == Pattern::each)
     return {Answer::skipped, static_cast<std::int64_t>(flag & kPositions), static_cast<std::int64_t>(flag >> 40)};
   if ((flag & kTooMany) != 0) return {Answer::too_many, static_cast<std::int64_t>(flag & ~kTooMany)};
@@ -178,7 +177,10 @@ Result<Program> plan_with(const Record& record, const Call& call, const Machiner
 }  // namespace
 
 Result<Program> plan(const Call& call, const Machinery& machinery) {
-  Result<Program> program = plan_with(describe(call), call, machinery);
+  const Operator* found = find_operator(*call.contract);
+  if (found == nullptr)
+    return Status(Code::internal, fmt::format("{} has no definition for GPUs", call.contract->name));
+  Result<Program> program = plan_with(found->describe(call), call, machinery);
   // Kernels that come second wait for the first themselves.
   if (program.ok())
     for (std::size_t i = 1; i < program->launches.size(); ++i) program->launches[i].follows = machinery.target.clusters;

@@ -12,7 +12,7 @@
 #include "machines/device/arguments.h"
 #include "machines/device/plans.h"
 #include "machines/device/tensor_table.h"
-#include "runtime/kernel_table.h"
+#include "runtime/registry.h"
 
 namespace tokitai::device {
 

@@ -15,8 +15,6 @@ Arguments arguments_of(const Call& call);
 // The largest power of two up to 16 that divides the address and, where there are several, the distance of rows.
 int alignment_of(const View& view);
 
-// "tokitai::layernorm::Forward" for layernorm.forward.
-std::string definition_of(const Contract& contract);
 // The main text of a launch whose name, block and atomics are set: its body is a kernel template over `Definition`
 // and `plan`.
 std::string source_of(const Call& call, const Machinery& machinery, std::string_view header, std::string_view plan,

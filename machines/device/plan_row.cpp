@@ -17,23 +17,19 @@ constexpr int kLong = 4096;  // columns
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-int bytes_staged(const RowPlan& p, int storage_bytes) {
-  return p.on_chip ? p.stages * count_set(p.staged) * p.chunks * p.wide * storage_bytes * p.threads : 0;
-}
-int shared_of(const RowPlan& p, int storage_bytes) {
+int shared_of(const RowPlan& p) {
   const int groups = p.threads / p.teams / 32 * p.cluster;
-  return bytes_staged(p, storage_bytes) + (p.cluster > 1 ? 16 + 8 : 0) +
-         std::max(p.on_chip ? 2 * 3 * groups * 4 : 0, 256);
+  return row_numbers(p).staged_bytes + (p.cluster > 1 ? 16 + 8 : 0) + std::max(p.on_chip ? 2 * 3 * groups * 4 : 0, 256);
 }
 
 struct Facts {
   const Call& call;
   std::int64_t rows, cols;
-  int storage_bytes;
   const Record& record;
+  int element_bytes = 0;  // the most of any element of a row, or of a parameter per column
 };
 
-RowPlan facts_of(const Facts& f) {
+RowPlan facts_of(Facts& f) {
   const Record& record = f.record;
   RowPlan p{};
   p.kinds = kinds_of(f.call.operands);
@@ -43,10 +39,13 @@ RowPlan facts_of(const Facts& f) {
   p.staged = record.loaded | record.read;
   p.ahead = record.row_values & ~record.writes;
   p.sums = record.column_sums;
+  p.made = record.made;
   p.finishes = record.once != 0;
   for (int i = 0; i < kMaxOperands; ++i)
-    if (holds(p.staged | record.stored | record.columns, i))
+    if (holds(p.staged | record.stored | record.columns, i)) {
       p.access = std::min(p.access, alignment_of(f.call.operand(i)));
+      f.element_bytes = std::max(f.element_bytes, static_cast<int>(size_of(f.call.operand(i).type)));
+    }
   return p;
 }
 
@@ -54,7 +53,7 @@ RowPlan facts_of(const Facts& f) {
 bool fit(RowPlan& p, const Facts& f, const Machinery& machinery) {
   const int column_threads = 256 / p.wide;
   const std::int64_t blocks = ceil_div(f.cols, kColumns);
-  const bool asks = f.cols % kColumns != 0 || f.storage_bytes > 2;
+  const bool asks = f.cols % kColumns != 0 || f.element_bytes > 2;
   const std::int64_t most = (p.sums != 0 && asks ? kFewThreads : kMostThreads) / column_threads;
   p.cluster = 1;
   while (ceil_div(blocks, p.cluster) > most) p.cluster *= 2;
@@ -64,12 +63,12 @@ bool fit(RowPlan& p, const Facts& f, const Machinery& machinery) {
   for (p.stages = machinery.variant == 1 ? 1 : 2; p.stages >= 1; --p.stages)
     for (p.teams = team == 32 ? 8 : 1; p.teams >= 1; p.teams /= 2) {
       p.threads = team * p.teams;
-      if (shared_of(p, f.storage_bytes) <= machinery.target.shared_bytes) return true;
+      if (shared_of(p) <= machinery.target.shared_bytes) return true;
     }
   return false;
 }
 
-RowPlan choose(const Facts& f, const Machinery& machinery) {
+RowPlan choose(Facts& f, const Machinery& machinery) {
   RowPlan p = facts_of(f);
   // Column sums keep a value each per element in registers, and column parameters come through the cache: both do
   // better with half as many elements per thread.
@@ -87,7 +86,7 @@ RowPlan choose(const Facts& f, const Machinery& machinery) {
     p.threads = static_cast<int>(std::min<std::int64_t>(ceil_div(f.cols, kColumns) * 32, kFewThreads));
   }
   p.held = machinery.variant == 1 && p.on_chip && p.sums == 0 && p.chunks * p.wide <= 32;
-  p.access = std::min(p.access, p.wide * f.storage_bytes);
+  p.access = std::min(p.access, p.wide * f.element_bytes);
   const std::int64_t held = std::int64_t{p.threads} / p.teams / (256 / p.wide) * p.cluster * p.chunks * 256;
   p.guard = f.cols % p.wide != 0 ? Guard::elements : p.on_chip && held == f.cols ? Guard::none : Guard::vectors;
   p.blind = p.on_chip && p.guard == Guard::vectors && !columns && p.sums == 0;
@@ -104,14 +103,13 @@ std::string words_of(const RowPlan& p, const Facts& f) {
       "{} threads per row, {} row{} per block of {}, {} elements per thread and chunk, {} chunk{}, "
       "accesses of {} bytes, {} row{} on their way; {}; cols = {}",
       team * p.cluster, p.teams, p.teams == 1 ? "" : "s", p.threads, p.wide, p.chunks, p.chunks == 1 ? "" : "s",
-      p.guard == Guard::elements ? f.storage_bytes : p.access, p.stages, p.stages == 1 ? "" : "s", place, f.cols);
+      p.guard == Guard::elements ? f.element_bytes : p.access, p.stages, p.stages == 1 ? "" : "s", place, f.cols);
 }
 
 }  // namespace
 
 Result<Program> plan_row(const Call& call, const Record& record, const Machinery& machinery) {
-  const Facts f{call, call.operand(0).rows(), call.operand(0).cols(), static_cast<int>(size_of(call.operand(0).type)),
-                record};
+  Facts f{call, call.operand(0).rows(), call.operand(0).cols(), record};
   const RowPlan p = choose(f, machinery);
   if (const ColumnRange right = columns_for(p, static_cast<int>(f.cols));
       f.cols < right.least || f.cols > right.most || f.cols % right.multiple != 0)
@@ -147,7 +145,7 @@ Result<Program> plan_row(const Call& call, const Record& record, const Machinery
   launch.kernel = kernel_name(contract, "");
   launch.plan = words_of(p, f);
   launch.block = p.threads;
-  launch.shared_bytes = shared_of(p, f.storage_bytes);
+  launch.shared_bytes = shared_of(p);
   launch.cluster = p.cluster;
   launch.constants = p;
   launch.integer_atomics = p.finishes;
@@ -162,7 +160,7 @@ Result<Program> plan_row(const Call& call, const Record& record, const Machinery
     launch.persistent = true;
   } else {
     launch.work = std::min<std::int64_t>(items, 2 * machinery.multiprocessors);
-    floats = launch.work * (f.cols + 3 * ceil_div(f.cols, kColumns) * (256 / p.wide / 32));
+    floats = launch.work * (count_set(p.made) * f.cols + 3 * ceil_div(f.cols, kColumns) * (256 / p.wide / 32));
   }
   program.launches.push_back(std::move(launch));
   program.arguments.extent[2] = floats;

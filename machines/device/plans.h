@@ -14,6 +14,7 @@ struct RowPlan {
   std::uint32_t staged;  // bit i: operand i is a matrix that is read, staged through shared memory
   std::uint32_t ahead;   // bit i: operand i has one value per row, read while the row before is worked on
   std::uint32_t sums;    // bit i: operand i is a sum over rows; rows are then worked on in chains of 32, one block each
+  std::uint32_t made;    // bit i: operand i is a matrix that is written: off chip, a row made in its name has memory
   std::uint32_t zeros;   // bit i: scalar i is +0, known to the compiler
   int cols;              // where the compiler is to know them: powers of two, and long rows; else 0
   int wide;              // neighbouring elements a thread holds: 8 or 4
@@ -22,7 +23,7 @@ struct RowPlan {
   int teams;             // rows a block works on at once; more than one only where a team is 32 threads
   int cluster;           // blocks that share a row
   int stages;            // rows on their way or in use at once
-  int access;            // bytes of one memory access
+  int access;            // bytes of one memory access at the most
   Guard guard;
   bool on_chip;   // a row stays on chip; otherwise it is read again for every pass
   bool blind;     // vectors beyond the row are worked on as zeros, so that its last block takes no longer
@@ -37,10 +38,15 @@ struct EachPlan {
   std::uint32_t mixed;  // bit i: some tensors have operand i and others lack it, so each is asked
   std::uint32_t zeros;
   int wide;   // neighbouring elements of a thread
-  int turns;  // how often a thread takes such in one piece of work
+  int turns;  // how often a thread takes such in one piece of work; of a single tensor at once
   int threads;
   bool checked;
-  bool checked_once;  // by what the call has once, before any element
+  bool checked_once = false;  // by what a list's call has once, before any element
+  // Of a single tensor; a list has none of these.
+  int access = 0;             // bytes of one memory access
+  int lanes = 0;              // threads that share a row; 0: its rows lie without gaps, as one
+  int period = 0;             // columns of the table that repeats along a row; 0: there is none
+  std::uint64_t choices = 0;  // four bits per option: the value of a flag or choice, and 1; 0: read by the kernel
 };
 
 // A sum over every element of a list. A group of 32 threads sums up a block of 2048, a block of threads a chain of 32.

@@ -14,9 +14,10 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
   using Shape = RowShape<P>;
   using Staging::arguments, Staging::rows, Staging::n, Staging::thread, Staging::rank, Staging::lane;
   using Staging::first_block, Staging::row, Staging::stage, Staging::parity, Staging::blocks, Staging::column;
-  using Staging::for_blocks, Staging::for_chunks, Staging::inside, Staging::cell, Staging::fetch_row;
+  using Staging::for_blocks, Staging::for_chunks, Staging::inside, Staging::fetch_row;
   using typename Staging::Cell;
-  template <class O> static constexpr Kind kind = kind_at(P.kinds, O::index);
+  template <class O> static constexpr Kind kind = Staging::template kind<O>;
+  template <Kind K> static constexpr int kAccess = Staging::template kAccess<K>;
 
   static constexpr int kSums = count_set(P.sums);
   static constexpr int kSummed = P.sums != 0 && P.on_chip ? P.chunks * P.wide : 1;  // elements of a thread
@@ -25,8 +26,11 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
   TK_FN explicit RowMachine(const Arguments& a) : Staging(a) {}
 
   template <class O> TK_FN float number(O) const {
-    static_assert(kind<O> == Kind::f32);
-    return from_bits(holds ? static_cast<u32>(held[one<O::index>()]) : static_cast<u32>(fetch_one<O::index>(row)));
+    static_assert(kind<O> == Kind::f32 || kind<O> == Kind::absent);
+    if constexpr (kind<O> == Kind::absent)
+      return 0.0f;
+    else
+      return from_bits(holds ? static_cast<u32>(held[one<O::index>()]) : static_cast<u32>(fetch_one<O::index>(row)));
   }
   template <class O> TK_FN i64 integer(O) const {
     return static_cast<i64>(holds ? held[one<O::index>()] : fetch_one<O::index>(row));
@@ -60,7 +64,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
       return static_cast<u64>(load_integer<K>(arguments.operand[O], of_row));
   }
   template <int O> TK_FN void fetch_ones(Place<Row, i64> of_row) {
-    if constexpr (O < kOperands) {
+    if constexpr (P.ahead >> O != 0) {
       if constexpr ((P.ahead >> O) & 1u) next[one<O>()] = fetch_one<O>(of_row);
       fetch_ones<O + 1>(of_row);
     }
@@ -71,30 +75,33 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
     if (of_row < rows) fetch_ones<0>(of_row);
   }
 
-  // A row that was read: its cells in shared memory, or global memory where it does not stay on chip.
+  // A row that was read: its cells in shared memory, or global memory where it does not stay on chip. Nothing reads one
+  // that is absent.
   template <int O> struct Read {
+    static constexpr Kind K = kind_at(P.kinds, O);
+    static constexpr bool kHeld = P.held && K != Kind::absent;
+    static constexpr int kPieces = pieces_of_operand(P, O);
     const RowMachine& m;
-    Cell held[P.held ? P.chunks * Shape::kPieces : 1];
+    Cell held[kHeld ? P.chunks * kPieces : 1];
 
     TK_FN explicit Read(const RowMachine& machine) : m(machine) {
-      if constexpr (P.held)
+      if constexpr (kHeld)
         m.for_chunks(m.first_block, [&](Counter chunk, int) {
           TK_UNROLL
-          for (Counter piece = 0; piece < Shape::kPieces; ++piece)
-            held[chunk * Shape::kPieces + piece] = *m.cell(m.stage, Staging::template slot<O>(), chunk, piece);
+          for (Counter piece = 0; piece < kPieces; ++piece)
+            held[chunk * kPieces + piece] = *m.template cell<O>(m.stage, chunk, piece);
         });
     }
     TK_FN float operator[](At i) const {
-      constexpr Kind K = kind_at(P.kinds, O);
-      if constexpr (P.held) {
+      if constexpr (K == Kind::absent) {
+        return 0.0f;
+      } else if constexpr (P.held) {
         constexpr int kPerPiece = Shape::kPiece / bytes_of(K);
-        return Staging::template value_in<K>(held[i.chunk * Shape::kPieces + i.element / kPerPiece],
-                                             i.element % kPerPiece);
+        return Staging::template value_in<K>(held[i.chunk * kPieces + i.element / kPerPiece], i.element % kPerPiece);
       } else if constexpr (P.on_chip) {
         constexpr int kPerPiece = Shape::kPiece / bytes_of(K);
         return Staging::template value_in<K>(
-            *m.cell(m.stage, Staging::template slot<O>(), i.chunk,
-                    TK_AS_PROVED(i.element / kPerPiece, piece_of(i.element, kPerPiece))),
+            *m.template cell<O>(m.stage, i.chunk, TK_AS_PROVED(i.element / kPerPiece, piece_of(i.element, kPerPiece))),
             i.element % kPerPiece);
       } else {
         return m.template element<K>(elements<K>(m.arguments.operand[O], m.row), i);
@@ -107,7 +114,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
     if constexpr (P.guard == Guard::elements)
       return widen<K>(at[i.element]);
     else
-      return load_packed<K, P.wide, P.access>(at)[i.element];
+      return load_packed<K, P.wide, kAccess<K>>(at)[i.element];
   }
   template <class O> TK_FN Read<O::index> load(O) const { return Read<O::index>(*this); }
   template <class O> TK_FN Read<O::index> read(O) const { return Read<O::index>(*this); }
@@ -115,22 +122,24 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
   // Parameters per column. Elements of a vector are asked for in order; the first one brings them all. The compiler may
   // then keep them in registers from row to row; large blocks with column sums have none to spare.
   template <int O> struct Columns {
-    static constexpr Kind K = kind_at(P.kinds, O);
+    static constexpr Kind K = kind_at(P.kinds, O) == Kind::absent ? Kind::f32 : kind_at(P.kinds, O);
     const RowMachine& m;
     mutable Packed<K, P.wide> vector{};
     TK_FN float operator[](At i) const {
+      if constexpr (kind_at(P.kinds, O) == Kind::absent) return 0.0f;  // nothing reads it
       const Global<const Raw<K>, Column> from = global<const Raw<K>, Column>(m.arguments.operand[O].data);
       if constexpr (P.guard == Guard::elements || (P.sums != 0 && P.threads > 256)) {
         return m.template element<K>(from, i);
       } else {
-        if (i.element == 0) vector = load_packed<K, P.wide, P.access, true>(from + column_of(i.block, i.chunk, m.lane));
+        if (i.element == 0)
+          vector = load_packed<K, P.wide, kAccess<K>, true>(from + column_of(i.block, i.chunk, m.lane));
         return vector[i.element];
       }
     }
   };
   template <class O> TK_FN Columns<O::index> columns(O) const { return Columns<O::index>{*this}; }
 
-  // A row that is made: registers, or this team's scratch row in global memory.
+  // A row that is made: registers, or a scratch row of this team in global memory.
   struct Registers {
     float value[P.chunks * P.wide];
     TK_FN float operator[](At i) const { return value[i.chunk * P.wide + i.element]; }
@@ -149,10 +158,15 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
     if constexpr (P.on_chip)
       return Registers{};
     else
-      return Scratch{global<float, Workspace>(arguments.workspace) + scratch_offset(), *this};
+      return Scratch{global<float, Workspace>(arguments.workspace) +
+                         TK_AS_PROVED(scratch_offset() + made_row<O::index>() * i64{n},
+                                      made_begin(scratch_offset(), made_row<O::index>(), i64{n})),
+                     *this};
   }
-  // Where a row does not stay on chip each block of threads has a box and a made row in the workspace.
-  TK_FN i64 scratch_floats() const { return scratch_size(i64{n}, blocks(), Shape::kGroups); }
+  static constexpr int kMade = count_set(P.made);
+  template <int O> static constexpr int made_row() { return count_set(P.made & ((1u << O) - 1u)); }
+  // Where a row does not stay on chip each block of threads has its made rows and a box in the workspace.
+  TK_FN i64 scratch_floats() const { return scratch_size(i64{n}, kMade, blocks(), Shape::kGroups); }
   TK_FN Place<Begin<Column>, i64> scratch_offset() const {
     return TK_AS_PROVED(block_index() * scratch_floats(), scratch_begin(block_index(), scratch_floats()));
   }
@@ -163,7 +177,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
       return shared<float, BoxSlot>(TK_AS_PROVED(Shape::kBoxAt, box_byte(P)));
     else
       return global<float, Workspace>(arguments.workspace) +
-             TK_AS_PROVED(scratch_offset() + n, scratch_box(scratch_offset(), i64{n}));
+             TK_AS_PROVED(scratch_offset() + kMade * i64{n}, scratch_box(scratch_offset(), kMade, i64{n}));
   }
   TK_FN int box_groups() const {
     if constexpr (P.on_chip)
@@ -315,7 +329,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
         constexpr int kPerPiece = Shape::kPiece / bytes_of(K);
         const Counter e = element_of_lane(place.lane, P.wide);
         const auto from = cast<Raw<K>>(
-            cell(stage, Staging::template slot<O>(), place.chunk, TK_AS_PROVED(e / kPerPiece, piece_of(e, kPerPiece))));
+            this->template cell<O>(stage, place.chunk, TK_AS_PROVED(e / kPerPiece, piece_of(e, kPerPiece))));
         v = widen<K>(from[TK_AS_PROVED(e % kPerPiece, place_in_piece(e, kPerPiece))]);
       }
       if constexpr (Shape::kOneGroup) {
@@ -343,7 +357,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
     }
   };
 
-  // --- Results.
+  // --- Results; those that are absent are not made.
   template <class O, class F> TK_FN void store_vector(O, At i, Place<Existing, int> count, F f) const {
     constexpr Kind K = kind<O>;
     float v[P.wide];
@@ -356,29 +370,33 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
     if constexpr (P.guard == Guard::elements)
       store_some<K, P.wide>(to, pack<K, P.wide>(v), count);
     else if (!P.blind || count > 0)
-      store_packed<K, P.wide, P.access>(to, pack<K, P.wide>(v));
+      store_packed<K, P.wide, kAccess<K>>(to, pack<K, P.wide>(v));
   }
   template <class O, class F> TK_FN void store(O out, F f) const {
-    for_blocks([&](Place<ColumnBlock, int> block) {
-      for_chunks(block,
-                 [&](Counter chunk, Place<Existing, int> count) { store_vector(out, At{block, chunk, 0}, count, f); });
-    });
+    if constexpr (kind<O> != Kind::absent)
+      for_blocks([&](Place<ColumnBlock, int> block) {
+        for_chunks(block, [&](Counter chunk, Place<Existing, int> count) {
+          store_vector(out, At{block, chunk, 0}, count, f);
+        });
+      });
   }
   // Everywhere f, in column j g: the one vector that holds j asks each element.
   template <class O, class F, class G> TK_FN void store_but(O out, i64 j, G g, F f) const {
-    for_blocks([&](Place<ColumnBlock, int> block) {
-      for_chunks(block, [&](Counter chunk, Place<Existing, int> count) {
-        const i64 away = j - column_of(block, chunk, lane);
-        if (away >= 0 && away < P.wide)
-          store_vector(out, At{block, chunk, 0}, count, [&](At i) { return i.element == away ? g(i) : f(i); });
-        else
-          store_vector(out, At{block, chunk, 0}, count, f);
+    if constexpr (kind<O> != Kind::absent)
+      for_blocks([&](Place<ColumnBlock, int> block) {
+        for_chunks(block, [&](Counter chunk, Place<Existing, int> count) {
+          const i64 away = j - column_of(block, chunk, lane);
+          if (away >= 0 && away < P.wide)
+            store_vector(out, At{block, chunk, 0}, count, [&](At i) { return i.element == away ? g(i) : f(i); });
+          else
+            store_vector(out, At{block, chunk, 0}, count, f);
+        });
       });
-    });
   }
   TK_FN bool leads() const { return thread == 0 && rank == 0; }
   template <class O> TK_FN void put(O, float v) const {
-    if (leads()) global<Raw<kind<O>>, Row>(arguments.operand[O::index].data)[row] = narrow<kind<O>>(v);
+    if constexpr (kind<O> != Kind::absent)
+      if (leads()) global<Raw<kind<O>>, Row>(arguments.operand[O::index].data)[row] = narrow<kind<O>>(v);
   }
 
   // --- Column sums: chains of 32 rows in registers, or in the partial row itself.

@@ -11,27 +11,37 @@ struct RowNumbers {
   int team;            // threads of this block that share a row
   int held;            // blocks of columns they hold at once
   int groups;          // groups of 32 threads per block of columns
-  int staged;          // operands that are staged
-  int vector_bytes;    // of a thread's elements of a chunk
   int piece;           // bytes of a cell
-  int pieces;          // of a vector
+  int pieces;          // of a chunk's vectors, those of all staged operands
   int staged_bytes;
   int box_at;  // behind two mailboxes
 };
+// Bytes of a thread's elements of a chunk.
+constexpr int vector_bytes(const RowPlan& p, int operand) { return p.wide * bytes_of(kind_at(p.kinds, operand)); }
+// A cell holds what all staged operands can be cut into, and no more than one access brings.
+constexpr int piece_bytes(const RowPlan& p) {
+  int bytes = 16;
+  for (int i = 0; p.staged >> i != 0; ++i)
+    if (((p.staged >> i) & 1u) && vector_bytes(p, i) < bytes) bytes = vector_bytes(p, i);
+  return bytes;
+}
+// The pieces of an operand's vector, and those of the staged operands in front of it.
+constexpr int pieces_of_operand(const RowPlan& p, int operand) { return vector_bytes(p, operand) / piece_bytes(p); }
+constexpr int pieces_before(const RowPlan& p, int operand) {
+  int pieces = 0;
+  for (int i = 0; i < operand; ++i)
+    if ((p.staged >> i) & 1u) pieces += pieces_of_operand(p, i);
+  return pieces;
+}
 constexpr RowNumbers row_numbers(const RowPlan& p) {
-  Kind storage = Kind::f32;
-  for (int i = kOperands - 1; i >= 0; --i)
-    if ((p.staged >> i) & 1u) storage = kind_at(p.kinds, i);
   RowNumbers n{};
   n.column_threads = 256 / p.wide;
   n.team = p.threads / p.teams;
   n.held = n.team / n.column_threads;
   n.groups = n.column_threads / 32;
-  n.staged = count_set(p.staged);
-  n.vector_bytes = p.wide * bytes_of(storage);
-  n.piece = n.vector_bytes < 16 ? n.vector_bytes : 16;
-  n.pieces = n.vector_bytes / n.piece;
-  n.staged_bytes = p.on_chip ? p.stages * n.staged * p.chunks * n.pieces * p.threads * n.piece : 0;
+  n.piece = piece_bytes(p);
+  n.pieces = pieces_before(p, kOperands);
+  n.staged_bytes = p.on_chip ? p.stages * n.pieces * p.chunks * p.threads * n.piece : 0;
   n.box_at = n.staged_bytes + (p.cluster > 1 ? 16 : 0);
   return n;
 }
@@ -60,8 +70,6 @@ template <RowPlan P> struct RowShape {
   static constexpr int kHeld = row_numbers(P).held;
   static constexpr int kGroups = row_numbers(P).groups;
   static constexpr bool kOneGroup = kTeam == 32 && P.on_chip && P.cluster == 1;
-  static constexpr int kStaged = row_numbers(P).staged;
-  static constexpr int kRowBytes = row_numbers(P).vector_bytes;
   static constexpr int kPiece = row_numbers(P).piece;
   static constexpr int kPieces = row_numbers(P).pieces;
   static constexpr int kStagedBytes = row_numbers(P).staged_bytes;

@@ -43,6 +43,18 @@ template <class D, RowPlan P> struct RowStaging : D::Names {
   }
   template <int I> TK_FN i64 value(IntegerOption<I>) const { return arguments.option[I]; }
   template <int I> TK_FN bool has(IntegerOption<I>) const { return (arguments.options_set >> I) & 1u; }
+  template <class O> static constexpr Kind kind = kind_at(P.kinds, O::index);
+  // An operand that is absent is known to the compiler, which drops what is done with it.
+  template <class O> static TK_FN constexpr bool has(O) { return kind<O> != Kind::absent; }
+  // v as the operand will hold it.
+  template <class O> static TK_FN float rounded(O, float v) {
+    if constexpr (bytes_of(kind<O>) == 2)
+      return widen<kind<O>>(narrow<kind<O>>(v));
+    else
+      return v;
+  }
+  // Bytes of one access to elements of that kind.
+  template <Kind K> static constexpr int kAccess = P.access < P.wide * bytes_of(K) ? P.access : P.wide * bytes_of(K);
 
   // --- Which elements exist.
   TK_FN int blocks() const { return column_blocks(n); }
@@ -84,15 +96,15 @@ template <class D, RowPlan P> struct RowStaging : D::Names {
   static TK_FN bool inside(int element, int count) { return P.guard != Guard::elements || element < count; }
 
   // --- Rows on chip.
-  template <int O> static constexpr int slot() { return count_set(P.staged & ((1u << O) - 1u)); }
-  TK_FN SharedSpot<Cell> cell(Counter which_stage, Counter operand, Counter chunk, Counter piece) const {
-    return shared<Cell, StagedCell>(TK_AS_PROVED(0, cells_byte(P))) + staged_cell(which_stage, operand, chunk, piece,
-                                                                                  thread_index(), Shape::kStaged,
-                                                                                  P.chunks, Shape::kPieces, P.threads);
+  template <int O> TK_FN SharedSpot<Cell> cell(Counter which_stage, Counter chunk, Counter piece) const {
+    return shared<Cell, StagedCell>(TK_AS_PROVED(0, cells_byte(P))) +
+           staged_cell(which_stage, chunk, piece, thread_index(), pieces_before(P, O), pieces_of_operand(P, O),
+                       Shape::kPieces, P.chunks, P.threads);
   }
   // Sends for a row's elements of this thread.
   template <int O> TK_FN void fetch(Place<Row, i64> from_row, Counter into) const {
     constexpr Kind K = kind_at(P.kinds, O);
+    constexpr int kPieces = pieces_of_operand(P, O);
     const Global<const Raw<K>, Column> from = elements<K>(arguments.operand[O], from_row);
     for_chunks(first_block, [&](Counter chunk, Place<Existing, int> count) {
       if (P.blind && count == 0) return;
@@ -100,20 +112,20 @@ template <class D, RowPlan P> struct RowStaging : D::Names {
       if constexpr (P.access < 4 || P.guard == Guard::elements) {
         const Packed<K, P.wide> p = load_some<K, P.wide>(at, count);
         TK_UNROLL
-        for (Counter piece = 0; piece < Shape::kPieces; ++piece) {
+        for (Counter piece = 0; piece < kPieces; ++piece) {
           Cell c;
           TK_UNROLL
           for (int w = 0; w < Shape::kPiece / 4; ++w) c.word[w] = p.word[piece * (Shape::kPiece / 4) + w];
-          *cell(into, slot<O>(), chunk, piece) = c;
+          *cell<O>(into, chunk, piece) = c;
         }
       } else {
         constexpr int kBytes = P.access < Shape::kPiece ? P.access : Shape::kPiece;
         using Part = Words<kBytes / 4>;
         TK_UNROLL
-        for (Counter piece = 0; piece < Shape::kPieces; ++piece) {
+        for (Counter piece = 0; piece < kPieces; ++piece) {
           TK_UNROLL
           for (Counter part = 0; part < Shape::kPiece / kBytes; ++part)
-            copy_async<kBytes>(cast<Part>(cell(into, slot<O>(), chunk, piece)) + part,
+            copy_async<kBytes>(cast<Part>(cell<O>(into, chunk, piece)) + part,
                                cast<const Part>(at) + TK_AS_PROVED(piece * (Shape::kPiece / kBytes) + part,
                                                                    part_of(piece, part, Shape::kPiece / kBytes)));
         }
@@ -125,10 +137,15 @@ template <class D, RowPlan P> struct RowStaging : D::Names {
     if constexpr (P.blind)
       for_chunks(first_block, [&](Counter chunk, Place<Existing, int> count) {
         if (count > 0) return;
-        for (Counter s = 0; s < P.stages; ++s)
-          for (Counter operand = 0; operand < Shape::kStaged; ++operand)
-            for (Counter piece = 0; piece < Shape::kPieces; ++piece) *cell(s, operand, chunk, piece) = Cell{};
+        for (Counter s = 0; s < P.stages; ++s) clear_operands<0>(s, chunk);
       });
+  }
+  template <int O> TK_FN void clear_operands(Counter of_stage, Counter chunk) const {
+    if constexpr (P.staged >> O != 0) {
+      if constexpr ((P.staged >> O) & 1u)
+        for (Counter piece = 0; piece < pieces_of_operand(P, O); ++piece) *cell<O>(of_stage, chunk, piece) = Cell{};
+      clear_operands<O + 1>(of_stage, chunk);
+    }
   }
   TK_FN void fetch_row(Place<Row, i64> from_row, Counter into) const {
     if constexpr (P.on_chip) {
@@ -137,7 +154,7 @@ template <class D, RowPlan P> struct RowStaging : D::Names {
     }
   }
   template <int O> TK_FN void fetch_operands(Place<Row, i64> from_row, Counter into) const {
-    if constexpr (O < kOperands) {
+    if constexpr (P.staged >> O != 0) {
       if constexpr ((P.staged >> O) & 1u) fetch<O>(from_row, into);
       fetch_operands<O + 1>(from_row, into);
     }

@@ -14,14 +14,10 @@
 namespace tokitai::gpu {
 namespace {
 
-// The text that is built into the library, as the compiler takes it.
-std::span<const compiler::Header> headers() {
-  static const std::vector<device::Text> texts = device::device_headers();
-  static const std::vector<compiler::Header> all = [] {
-    std::vector<compiler::Header> list;
-    for (const device::Text& text : texts) list.push_back({text.name, text.text});
-    return list;
-  }();
+// The device text, as the compiler takes it.
+std::vector<compiler::Header> headers() {
+  std::vector<compiler::Header> all;
+  for (const device::Text& text : device::device_headers()) all.push_back({text.name, text.text});
   return all;
 }
 
@@ -52,7 +48,8 @@ Result<compiler::Artifact> Kernels::artifact_of(const device::Launch& launch, st
   compiler::Source source;
   source.label = label_of(launch, operator_name);
   source.text = launch.source;
-  source.headers = headers();
+  const std::vector<compiler::Header> included = headers();
+  source.headers = included;
   auto cache = compiler::Cache::open();
   if (!cache.ok()) return cache.status();
   return cache->get(source, target_);

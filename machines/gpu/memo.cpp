@@ -47,6 +47,8 @@ const std::string& Memo::key_of(const Call& call) {
   zeros = 0;
   for (const float scalar : call.scalars) zeros = zeros << 1 | (std::bit_cast<std::uint32_t>(scalar) == 0 ? 1u : 0u);
   append(key_, zeros);
+  for (std::size_t i = 0; i < call.contract->options.size(); ++i)
+    if (call.contract->options[i].kind == OptionKind::choice) append(key_, call.options[i].i);
   const std::size_t count = call.contract->operands.size();
   if (!call.contract->list) {
     append_operands(key_, call.operands, count);

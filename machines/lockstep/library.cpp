@@ -37,13 +37,15 @@ Result<void*> load(const std::string& binary) {
 
 }  // namespace
 
-Library::Library(const std::vector<device::Text>& headers) {
-  for (const device::Text& text : headers) headers_.push_back({text.name, text.text});
+std::vector<compiler::Header> Library::headers() const {
+  std::vector<compiler::Header> all;
+  for (const device::Text& text : texts_()) all.push_back({text.name, text.text});
+  return all;
 }
 
 Status Library::compile_ahead(const std::vector<Call>& calls, const device::Machinery& machinery,
                               const CompileProgress& progress) const {
-  return device::compile_ahead(calls, machinery, headers_, kHost, progress);
+  return device::compile_ahead(calls, machinery, headers(), kHost, progress);
 }
 
 Result<Kernel> Library::get(const device::Launch& launch, std::string_view label) {
@@ -52,7 +54,8 @@ Result<Kernel> Library::get(const device::Launch& launch, std::string_view label
   auto cache = compiler::Cache::open();
   if (!cache.ok()) return cache.status();
   const std::string name = fmt::format("{} {}", label, launch.kernel);
-  auto artifact = cache->get({name, launch.source, headers_, {}}, kHost);
+  const std::vector<compiler::Header> included = headers();
+  auto artifact = cache->get({name, launch.source, included, {}}, kHost);
   if (!artifact.ok()) return artifact.status();
   auto library = load(artifact->binary);
   if (!library.ok()) return library.status();

@@ -1,5 +1,6 @@
 // A kernel of device text, compiled by the host's compiler and loaded.
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,8 +15,9 @@ using Kernel = void (*)(device::Arguments);
 
 class Library {
  public:
-  // The texts' memory must last as long as this.
-  explicit Library(const std::vector<device::Text>& headers);
+  // Asked at every compilation, because operators may be added meanwhile. The texts' memory must last as long as this.
+  using Headers = std::function<std::vector<device::Text>()>;
+  explicit Library(Headers headers) : texts_(std::move(headers)) {}
 
   // Compiled through the kernel cache the first time.
   Result<Kernel> get(const device::Launch& launch, std::string_view label);
@@ -25,7 +27,9 @@ class Library {
   const std::vector<KernelFacts>& facts() const { return facts_; }
 
  private:
-  std::vector<compiler::Header> headers_;
+  std::vector<compiler::Header> headers() const;
+
+  Headers texts_;
   std::map<std::string, Kernel> loaded_;  // by source; libraries stay loaded
   std::vector<KernelFacts> facts_;
 };

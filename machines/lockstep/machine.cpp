@@ -69,8 +69,8 @@ class CheckedOperands {
 
 class LockstepMachine final : public Machine {
  public:
-  LockstepMachine(const compiler::Target& target, int plan, const std::vector<device::Text>& headers)
-      : machinery_{target, kMultiprocessors, plan}, library_(headers) {}
+  LockstepMachine(const compiler::Target& target, int plan, Library::Headers headers)
+      : machinery_{target, kMultiprocessors, plan}, library_(std::move(headers)) {}
 
   Status run(const Call& call, Outcome& outcome) override {
     const std::lock_guard lock(mutex_);
@@ -198,11 +198,11 @@ Status LockstepMachine::run_schedules(const Call& call, const device::Program& p
 }  // namespace
 
 Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const DeviceOptions& options) {
-  return make_machine(name, options, device::lockstep_headers());
+  return make_machine(name, options, device::lockstep_headers);
 }
 
 Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const DeviceOptions& options,
-                                              const std::vector<device::Text>& headers) {
+                                              std::function<std::vector<device::Text>()> headers) {
   if (options.plan < 0 || options.plan >= device::kVariants)
     return Status::invalid(fmt::format("plan = {}; it must be in [0, {})", options.plan, device::kVariants));
   constexpr compiler::Target kNarrow{"lockstep", compiler::Vendor::host, 32, 227 * 1024, true};
@@ -211,7 +211,7 @@ Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const Devic
     return Status::invalid(fmt::format("no device '{}'; there are lockstep and lockstep:64", name));
   if (const auto cache = compiler::Cache::open(); !cache.ok()) return cache.status();  // its kernels come from there
   return std::shared_ptr<Machine>(
-      std::make_shared<LockstepMachine>(name == kNarrow.name ? kNarrow : kWide, options.plan, headers));
+      std::make_shared<LockstepMachine>(name == kNarrow.name ? kNarrow : kWide, options.plan, std::move(headers)));
 }
 
 }  // namespace tokitai::lockstep

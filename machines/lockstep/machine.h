@@ -1,5 +1,6 @@
 // The devices lockstep and lockstep:64: every kernel of a call, as a GPU would run it, on checked fibers.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,6 @@ namespace tokitai::lockstep {
 Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const DeviceOptions& options);
 // The same over other device text than the library's own, for tests that break it. The texts' memory must outlive it.
 Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const DeviceOptions& options,
-                                              const std::vector<device::Text>& headers);
+                                              std::function<std::vector<device::Text>()> headers);
 
 }  // namespace tokitai::lockstep

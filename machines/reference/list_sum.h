@@ -25,8 +25,8 @@ template <class D> struct ListSumMachine : D::Names {
 template <class D> float block_value(const Call& call, const Operands& tensor, std::int64_t begin, std::int64_t end) {
   float lane[kLanes] = {};
   EachMachine<D> m(call, tensor);
-  for (m.i = begin; m.i < end; ++m.i) {
-    float& chain = lane[(m.i - begin) % kLanes];
+  for (m.i_ = begin; m.i_ < end; ++m.i_) {
+    float& chain = lane[(m.i_ - begin) % kLanes];
     const auto term = D::term(m);
     chain = fma(term.a, term.b, chain);
   }

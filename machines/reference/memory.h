@@ -25,6 +25,14 @@ inline void write(const View& view, std::int64_t row, std::int64_t col, float va
     default: at<float>(view, row, col) = canonical(value); break;
   }
 }
+// A value as memory of that type holds it.
+inline float rounded(Type type, float value) {
+  switch (type) {
+    case Type::f16: return widen_f16(narrow_f16(value));
+    case Type::bf16: return widen_bf16(narrow_bf16(value));
+    default: return value;
+  }
+}
 inline std::int64_t read_integer(const View& view, std::int64_t row) {
   return view.type == Type::i32 ? at<std::int32_t>(view, row, 0) : at<std::int64_t>(view, row, 0);
 }

@@ -33,6 +33,7 @@ template <class D> struct RowMachine : D::Names {
   template <int I> float value(Scalar<I>) const { return call.scalars[I]; }
   template <int I> std::int64_t value(IntegerOption<I>) const { return call.option(I).i; }
   template <int I> bool has(IntegerOption<I>) const { return call.option(I).set; }
+  template <class O> bool has(O) const { return call.operand(O::index).present(); }
   template <class O> float number(O) const { return reference::read(call.operand(O::index), row); }
   template <class O> std::int64_t integer(O) const { return read_integer(call.operand(O::index), row); }
 
@@ -80,18 +81,24 @@ template <class D> struct RowMachine : D::Names {
   // The element of a column, or anything where there is no such column.
   float pick(Values x, std::int64_t j) const { return j >= 0 && j < n ? x[j] : 0.0f; }
 
-  template <class O, class F> void store(O, F f) const {
-    for (std::int64_t i = 0; i < n; ++i) write(call.operand(O::index), row, i, f(i));
+  // v as the operand will hold it.
+  template <class O> float rounded(O, float v) const { return reference::rounded(call.operand(O::index).type, v); }
+
+  // Outputs that are absent are not made.
+  template <class O, class F> void store(O out, F f) const {
+    for (std::int64_t i = 0; has(out) && i < n; ++i) write(call.operand(O::index), row, i, f(i));
   }
   // Everywhere f, in column j g.
   template <class O, class F, class G> void store_but(O out, std::int64_t j, G g, F f) const {
     store(out, [&](std::int64_t i) { return i == j ? g(i) : f(i); });
   }
-  template <class O> void put(O, float v) const { write(call.operand(O::index), row, 0, v); }
+  template <class O> void put(O out, float v) const {
+    if (has(out)) write(call.operand(O::index), row, 0, v);
+  }
 
   // Any number of outputs, each followed by its term; one that is absent is not summed.
-  template <class O, class Term, class... More> void column_sums(O, const Term& term, const More&... more) {
-    if (call.operand(O::index).present()) column_chain(O::index, term);
+  template <class O, class Term, class... More> void column_sums(O out, const Term& term, const More&... more) {
+    if (has(out)) column_chain(O::index, term);
     if constexpr (sizeof...(More) > 0) column_sums(more...);
   }
   template <class Term> void column_chain(int operand, const Term& term) {
@@ -115,11 +122,11 @@ template <class D> struct RowMachine : D::Names {
     std::vector<float> scratch((height + kChain - 1) / kChain);
     return column_total(static_cast<const float*>(v.data), height, scratch.data());
   }
-  template <class O> void put_once(O, float v) const {
-    if (call.operand(O::index).present()) write(call.operand(O::index), 0, 0, v);
+  template <class O> void put_once(O out, float v) const {
+    if (has(out)) write(call.operand(O::index), 0, 0, v);
   }
-  template <class O> void put_once(O, std::int64_t v) const {
-    if (call.operand(O::index).present()) reference::at<std::int64_t>(call.operand(O::index), 0, 0) = v;
+  template <class O> void put_once(O out, std::int64_t v) const {
+    if (has(out)) reference::at<std::int64_t>(call.operand(O::index), 0, 0) = v;
   }
 };
 

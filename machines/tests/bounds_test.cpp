@@ -46,9 +46,13 @@ TEST_P(Bounds, OfOddSizes) {
     expect_within("adamw.step n=77 t=2 master=yes skip_nonfinite=1" + type);
     for (const int cols : {1, 5, 17, 63, 255, 300, 2049, 4100}) {
       const std::string rows = " rows=3 cols=" + std::to_string(cols) + type;
-      for (const char* name : {"layernorm.forward", "layernorm.backward", "softmax.forward", "softmax.backward",
-                               "cross_entropy.forward_backward"})
+      for (const char* name : {"layernorm.forward", "layernorm.backward", "rmsnorm.forward", "rmsnorm.backward",
+                               "softmax.forward", "softmax.backward", "cross_entropy.forward_backward"})
         expect_within(name + rows);
+      for (const char* name : {"layernorm.forward", "layernorm.backward", "rmsnorm.forward", "rmsnorm.backward"})
+        for (const char* sum : {" master=yes", " master=yes single=yes"}) expect_within(name + (sum + rows));
+      for (const char* over : {"x", "residual"})
+        expect_within(std::string("rmsnorm.forward master=yes in_place=") + over + rows);
       expect_within("cross_entropy.forward_backward in_place=yes" + rows);
       expect_within("layernorm.backward pad=3" + rows);
       const std::string rows_of = " queries=7 vocab=5 dim=" + std::to_string(cols) + type;
@@ -63,9 +67,11 @@ TEST_P(Bounds, OfOddSizes) {
 // Large enough to be streamed past the cache, in rows that begin anywhere in a line.
 TEST_P(Bounds, OfWhatIsStreamed) {
   if (GetParam().isa.empty()) GTEST_SKIP() << "the reference streams nothing";
-  for (const char* line : {"layernorm.forward rows=8209 cols=1031", "layernorm.backward rows=8209 cols=1031",
-                           "softmax.forward rows=8209 cols=1031", "embedding.forward queries=8209 dim=1031 vocab=9",
-                           "embedding.backward queries=11 dim=1031 vocab=8209"})
+  for (const char* line :
+       {"layernorm.forward rows=8209 cols=1031", "layernorm.backward rows=8209 cols=1031",
+        "rmsnorm.forward rows=8209 cols=1031 master=yes single=residual",
+        "rmsnorm.backward rows=8209 cols=1031 master=yes single=yes", "softmax.forward rows=8209 cols=1031",
+        "embedding.forward queries=8209 dim=1031 vocab=9", "embedding.backward queries=11 dim=1031 vocab=8209"})
     expect_within(line);
 }
 

@@ -11,6 +11,7 @@ namespace tokitai::adamw {
 struct Step {
   static constexpr char name[] = "adamw.step";
   using Pattern = patterns::Each;
+  static constexpr bool list = true;
   struct Names {
     static constexpr Storage<0> theta{};
     static constexpr Single<1> m{};

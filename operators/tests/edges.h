@@ -51,6 +51,15 @@ inline float value_at(const View& view, std::int64_t row, std::int64_t col = 0) 
   return reference::read(view, row, col);
 }
 
+constexpr char kTypes[] = " type=f16,bf16,f32";
+inline std::string in_every_type(std::string_view line) { return std::string(line) + kTypes; }
+inline float largest(Type type) {
+  return type == Type::f16 ? 65504.0f : type == Type::bf16 ? 0x1.fep127f : 0x1.fffffep127f;
+}
+inline float smallest(Type type) { return type == Type::f16 ? 0x1p-24f : type == Type::bf16 ? 0x1p-133f : 0x1p-149f; }
+// A number below the normal range.
+inline float three(const View& view) { return 3 * smallest(view.type); }
+
 inline const float kNan = from_bits(0xffc12345u);  // not the canonical one
 
 inline bool is_nan(float x) { return x != x; }
@@ -66,6 +75,44 @@ inline bool is_canonical_nan(const View& view, std::int64_t row, std::int64_t co
     case Type::bf16: return reference::at<std::uint16_t>(view, row, col) == kCanonicalNanBf16;
     default: return bits(reference::at<float>(view, row, col)) == kCanonicalNan;
   }
+}
+
+// With NaNs of other bits in every input, every NaN that is stored is the canonical one, and some are.
+inline void expect_canonical_nans(std::string_view line) {
+  std::int64_t nans = 0;
+  const testing::Problem problem = testing::parse_problems(line).value().front();
+  on_every_device(
+      in_every_type(line) + " data=special",
+      [&](const Operand& operand) {
+        for (const OperandSpec& spec : problem.contract->operands)
+          if (const View& view = operand(spec.name);
+              view.present() && spec.role != Role::out && spec.type != TypeRule::index)
+            for (std::int64_t r = 0; r < view.rows(); r += 2) {
+              if (view.type == Type::f32)
+                reference::at<float>(view, r, 0) = kNan;
+              else
+                reference::at<std::uint16_t>(view, r, 0) = view.type == Type::f16 ? 0xfe01 : 0xffc1;
+            }
+      },
+      [&](const Operand& operand) {
+        for (const OperandSpec& spec : problem.contract->operands)
+          if (const View& view = operand(spec.name);
+              view.present() && spec.role != Role::in && spec.type != TypeRule::i64)
+            for (std::int64_t r = 0; r < view.rows(); ++r)
+              for (std::int64_t c = 0; c < view.cols(); ++c)
+                if (is_nan(value_at(view, r, c))) {
+                  ++nans;
+                  ASSERT_TRUE(is_canonical_nan(view, r, c)) << spec.name << "[" << r << ", " << c << "]";
+                }
+      });
+  EXPECT_GT(nans, 0) << line;
+}
+
+// A number below the normal range comes in by `fill`, is computed with and comes out.
+template <class Fill> void expect_subnormal(std::string_view line, std::string_view output, const Fill& fill) {
+  on_every_device(in_every_type(line), fill, [&](const Operand& operand) {
+    EXPECT_TRUE(is_subnormal(value_at(operand(output), 0, 0), operand(output).type)) << line;
+  });
 }
 
 }  // namespace tokitai

@@ -13,7 +13,7 @@ namespace tokitai::proofs {
 inline device::RowPlan row_plan(int wide, int chunks, int threads, int teams, int cluster, device::Guard guard,
                                 bool on_chip) {
   device::RowPlan p{};
-  p.kinds = 0x33, p.staged = 3, p.wide = wide, p.chunks = chunks, p.threads = threads, p.teams = teams;
+  p.kinds = 0x33, p.staged = 3, p.made = 3, p.wide = wide, p.chunks = chunks, p.threads = threads, p.teams = teams;
   p.cluster = cluster, p.stages = 2, p.guard = guard, p.on_chip = on_chip;
   return p;
 }
@@ -31,12 +31,17 @@ inline std::vector<Part> samples() {
   using device::Kind;
   device::EachPlan each{};
   each.wide = 4, each.turns = 3, each.threads = 128;
+  device::EachPlan rows = each;
+  rows.turns = 2, rows.lanes = 16, rows.period = 12;
   const device::TilePlan small = tile_plan(64, 64, 4, 4, Kind::f32, 8),
                          large = tile_plan(256, 128, 16, 8, Kind::f16, 16);
   const auto shared = [](const device::TilePlan& p) { return 2 * device::tile_shape(p).buffer * 4; };
+  device::RowPlan mixed = row_plan(4, 8, 128, 1, 1, Guard::none, true);
+  mixed.kinds = 0x13;  // an f32 row beside an f16 one
   SegmentRows sums{256, 4, 8, 5, 16, 0, false, false};
   sums.shared_bytes = device::sort_shared_words(8, 32) * 4 + 8 * 256 * 16;
   return {EachElements{each},
+          EachElements{rows},
           ListSums{4, 256, device::list_sum_shared_bytes()},
           ListSums{8, 128, device::list_sum_shared_bytes()},
           RowColumns{row_plan(4, 8, 128, 1, 1, Guard::elements, true)},
@@ -44,6 +49,7 @@ inline std::vector<Part> samples() {
           RowColumns{row_plan(8, 8, 64, 1, 1, Guard::elements, false)},
           row_memory(row_plan(4, 8, 128, 1, 1, Guard::none, true)),
           row_memory(row_plan(8, 2, 256, 8, 1, Guard::none, true)),
+          row_memory(mixed),
           row_memory(row_plan(8, 8, 96, 1, 2, Guard::none, true)),
           row_memory(row_plan(4, 8, 128, 1, 1, Guard::none, false)),
           RowTeams{8},

@@ -3,6 +3,7 @@
 // after it, while workers are killed, too.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -33,7 +34,7 @@ std::vector<testing::Problem> all_problems() {
   std::vector<testing::Problem> all;
   for (const std::string_view line : kLines) {
     const auto is_of = [&](const Contract* contract) { return line.starts_with(contract->name); };
-    if (std::none_of(contracts().begin(), contracts().end(), is_of)) continue;
+    if (std::ranges::none_of(contracts(), is_of)) continue;
     const auto problems = testing::parse_problems(line).value();
     all.insert(all.end(), problems.begin(), problems.end());
   }

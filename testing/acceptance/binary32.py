@@ -151,7 +151,9 @@ def within_one_ulp(true_value):
     float64 exp and log err by 2^-50 at most, relatively, while a unit is 2^-24 or more: the unit
     is widened by 2^-20 to cover that. Rounding is monotone, so no admissible value is lost.
     """
-    unit = np.spacing(np.abs(true_value).astype(np.float32)).astype(np.float64) * (1 + 2.0**-20)
+    with np.errstate(over="ignore"):
+        size = np.minimum(np.abs(true_value).astype(np.float32), np.float32(2.0**127))
+    unit = np.spacing(size).astype(np.float64) * (1 + 2.0**-20)
     return Enclosure((true_value - unit).astype(np.float32), (true_value + unit).astype(np.float32))
 
 

@@ -2,9 +2,7 @@
 # words asked for, no crash, and no file created or changed anywhere in the working folder.
 import re
 
-import numpy as np
-
-import families
+import oracle
 from binary32 import F16
 from harness import CommandTest, option_arguments
 
@@ -22,39 +20,8 @@ def word(text):
 
 def valid_problem(operator):
     """Operands, options and outputs of a small f16 problem that every device accepts."""
-    rng = families.generator("valid")
-
-    def f16(*shape):
-        return families.normal(F16, shape, rng)
-
-    def f32(*shape):
-        return np.abs(rng.standard_normal(shape)).astype("<f4")
-
-    def integers(count, limit):
-        return rng.integers(0, limit, count).astype("<i8")
-
-    return {
-        "adamw.step": lambda: (
-            {"theta": f16(40), "m": f32(40), "v": f32(40), "grad": f16(40)},
-            {"lr": "1e-3", "beta1": "0.9", "beta2": "0.999", "eps": "1e-8",
-             "weight_decay": "0.01", "t": "1"}, ["theta", "m", "v"]),
-        "layernorm.forward": lambda: (
-            {"x": f16(6, 40), "gamma": f16(40), "beta": f16(40)}, {"eps": "1e-5"},
-            ["y", "mean", "rstd"]),
-        "layernorm.backward": lambda: (
-            {"dy": f16(6, 40), "x": f16(6, 40), "gamma": f16(40), "mean": f32(6), "rstd": f32(6)},
-            {}, ["dx", "dgamma", "dbeta"]),
-        "softmax.forward": lambda: ({"x": f16(6, 40)}, {}, ["y"]),
-        "softmax.backward": lambda: ({"dy": f16(6, 40), "y": f16(6, 40)}, {}, ["dx"]),
-        "cross_entropy.forward_backward": lambda: (
-            {"logits": f16(6, 50), "labels": integers(6, 50)}, {}, ["loss", "grad"]),
-        "embedding.forward": lambda: ({"weight": f16(30, 12), "index": integers(7, 30)}, {}, ["y"]),
-        "embedding.backward": lambda: (
-            {"dy": f16(7, 12), "index": integers(7, 30)}, {"vocab": "30"}, ["dweight"]),
-        "gemm.forward": lambda: ({"a": f16(6, 40), "b": f16(40, 50)}, {}, ["c"]),
-        "gemm.grad_a": lambda: ({"dc": f16(6, 50), "b": f16(40, 50)}, {}, ["da"]),
-        "gemm.grad_b": lambda: ({"dc": f16(6, 50), "a": f16(6, 40)}, {}, ["db"]),
-    }[operator]()
+    operands, options = oracle.PROBLEMS[operator](oracle.Data())
+    return operands, options, list(oracle.OPERATORS[operator](F16, operands, options))
 
 
 class RefusalTest(CommandTest):

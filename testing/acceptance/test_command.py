@@ -11,7 +11,7 @@ from harness import CommandTest
 from refusal import valid_problem
 
 SUBCOMMANDS = ("ops", "devices", "run", "verify", "accuracy", "gradients", "audit", "key", "bench", "compile", "cache", "prove", "serve", "worker")
-OPERATOR_NAME = re.compile(r"(adamw|gradient|layernorm|softmax|cross_entropy|embedding|gemm)\.\w+")
+OPERATOR_NAME = re.compile(rf"({'|'.join(folder.name for folder in oracle.FOLDERS)})\.\w+")
 
 
 def strings_in(document):

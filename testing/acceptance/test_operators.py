@@ -17,6 +17,18 @@ MIXED_ROWS = 2 * len(families.FAMILIES)
 THREADS = (None, 1, 2, 5)
 
 
+class EveryOperator(CommandTest):
+    """Each operator's own small problem (operators/*/oracle.py), in every type and family of data."""
+
+    def test_small_problems(self):
+        for operator, problem in oracle.PROBLEMS.items():
+            for storage in STORAGES:
+                for family in families.FAMILIES:
+                    with self.subTest(f"{operator} {storage.name} {family.__name__}"):
+                        operands, options = problem(oracle.Data(storage, family))
+                        self.check_operator(operator, storage, operands, options)
+
+
 class RowProblems(CommandTest):
     def each_problem(self, operator):
         """Name, storage type, shape, family, generator and threads of every row problem."""
@@ -68,6 +80,22 @@ class LayerNorm(RowProblems):
                             "rstd": forward["rstd"]}
                 self.check_operator("layernorm.backward", storage, operands, threads=threads)
 
+    def test_of_a_sum(self):
+        for name, storage, shape, family, rng, threads in self.each_problem("layernorm sum"):
+            for kept in {storage, F32}:  # the residual's type, and the sum's
+                with self.subTest(name, kept=kept.name):
+                    operands = {"x": family(storage, shape, rng),
+                                "residual": family(kept, shape, rng)[::-1].copy(),
+                                "gamma": families.normal(storage, shape[1:], rng),
+                                "beta": families.normal(storage, shape[1:], rng)}
+                    self.check_operator("layernorm.forward", storage, operands, {"eps": "1e-5"},
+                                        threads=threads)
+                    forward = oracle.layernorm_forward(storage, operands, {"eps": "1e-5"})
+                    operands = {"dy": families.normal(storage, shape, rng), "x": forward["sum"],
+                                "gamma": operands["gamma"], "mean": forward["mean"],
+                                "rstd": forward["rstd"], "dsum": family(kept, shape, rng)}
+                    self.check_operator("layernorm.backward", storage, operands, threads=threads)
+
     def test_backward_column_sums_of_every_family(self):
         for storage in STORAGES:
             for family in families.FAMILIES:
@@ -112,6 +140,62 @@ class LayerNorm(RowProblems):
                         "rstd": np.ones(rows, np.float32)}
             expected = self.check_operator("layernorm.backward", F32, operands)
             self.assertEqual(np.signbit(expected["dgamma"][0]).all(), rows <= 32)
+
+
+class RmsNorm(RowProblems):
+    def test_forward(self):
+        for name, storage, shape, family, rng, threads in self.each_problem("rmsnorm.forward"):
+            with self.subTest(name):
+                operands = {"x": family(storage, shape, rng),
+                            "gamma": families.normal(storage, shape[1:], rng)}
+                self.check_operator("rmsnorm.forward", storage, operands, {"eps": "1e-5"},
+                                    threads=threads)
+
+    def test_forward_of_a_sum(self):
+        for name, storage, shape, family, rng, threads in self.each_problem("rmsnorm.forward sum"):
+            for kept in {storage, F32}:  # the residual's type, and the sum's
+                with self.subTest(name, kept=kept.name):
+                    operands = {"x": family(storage, shape, rng),
+                                "residual": family(kept, shape, rng)[::-1].copy(),
+                                "gamma": families.normal(kept, shape[1:], rng)}
+                    self.check_operator("rmsnorm.forward", storage, operands, {"eps": "1e-5"},
+                                        threads=threads)
+
+    def test_backward(self):
+        for name, storage, shape, family, rng, threads in self.each_problem("rmsnorm.backward"):
+            with self.subTest(name):
+                self.check_operator("rmsnorm.backward", storage,
+                                    self.gradient(storage, storage, shape, family, rng),
+                                    threads=threads)
+
+    def test_backward_with_dsum(self):
+        for name, storage, shape, family, rng, threads in self.each_problem("rmsnorm.backward sum"):
+            for kept in {storage, F32}:
+                with self.subTest(name, kept=kept.name):
+                    operands = self.gradient(storage, kept, shape, family, rng)
+                    operands["dsum"] = family(kept, shape, rng)
+                    self.check_operator("rmsnorm.backward", storage, operands, threads=threads)
+
+    def test_backward_column_sums_of_every_family(self):
+        for storage in STORAGES:
+            for family in families.FAMILIES:
+                for rows in (1, 32, 33, 1057):
+                    rng = families.generator(f"columns {family.__name__} {rows}")
+                    operands = {"dy": family(storage, (rows, 5), rng),
+                                "x": families.normal(storage, (rows, 5), rng),
+                                "gamma": families.normal(storage, (5,), rng),
+                                "rstd": np.abs(families.normal(F32, (rows,), rng))}
+                    with self.subTest(storage=storage.name, family=family.__name__, rows=rows):
+                        self.check_operator("rmsnorm.backward", storage, operands, threads=2)
+
+    @staticmethod
+    def gradient(storage, kept, shape, family, rng):
+        """Operands of the backward: of the forward's own x, in another type where it was a sum."""
+        gamma = families.normal(kept, shape[1:], rng)
+        x = family(kept, shape, rng)
+        forward = oracle.rmsnorm_forward(kept, {"x": x, "gamma": gamma}, {"eps": "1e-5"})
+        return {"dy": families.normal(storage, shape, rng), "x": x, "gamma": gamma,
+                "rstd": forward["rstd"]}
 
 
 class Softmax(RowProblems):

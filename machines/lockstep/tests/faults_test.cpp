@@ -74,7 +74,7 @@ std::string verify_call(const Fault& f, const testing::Problem& problem, Device 
 // What is wrong with the kernels of a problem on checked fibers, in words; empty: nothing.
 std::string check_on_fibers(const Fault& f, const std::vector<device::Text>& headers) {
   const testing::Problem problem = testing::parse_problems(f.problem).value().at(0);
-  auto machine = make_machine(f.on, {.plan = std::stoi(f.plan)}, headers);
+  auto machine = make_machine(f.on, {.plan = std::stoi(f.plan)}, [&] { return headers; });
   if (!machine.ok()) return machine.status().message();
   Device device(f.on, std::move(machine).value());
   if (f.refused || !f.rows.empty()) return verify_call(f, problem, std::move(device));

@@ -1,4 +1,5 @@
-// What embedding's contracts say, sentence by sentence, with and without accumulate.
+// What the family's contracts say of NaNs, infinities, subnormals, zeros and overflow, sentence by sentence, and what
+// they say they do not claim, by an example of each. promises.txt says which test is for which sentence.
 #include <fmt/format.h>
 
 #include "operators/tests/edges.h"
@@ -6,7 +7,10 @@
 namespace tokitai {
 namespace {
 
-constexpr char kInEveryType[] = " type=f16,bf16,f32";
+TEST(EmbeddingEdges, EveryNanThatIsStoredIsCanonical) {
+  expect_canonical_nans("embedding.backward queries=90 dim=20 vocab=9");
+  expect_canonical_nans("embedding.backward queries=90 dim=20 vocab=9 single=yes accumulate=1");
+}
 
 void set_indices(const Operand& of, std::initializer_list<std::int64_t> values) {
   std::int64_t i = 0;
@@ -43,8 +47,7 @@ TEST(EmbeddingEdges, AccumulateRoundsTheSumAndThenTheAddition) {
 
 TEST(EmbeddingEdges, RowsNobodyAskedFor) {
   on_every_device(
-      fmt::format("embedding.backward queries=2 dim=33 vocab=5 index=i64 single=no,yes padding_index=3{}",
-                  kInEveryType),
+      fmt::format("embedding.backward queries=2 dim=33 vocab=5 index=i64 single=no,yes padding_index=3{}", kTypes),
       [](const Operand& of) {
         set_indices(of, {3, 4});
         set_all(of("dweight"), kNan);
@@ -54,7 +57,7 @@ TEST(EmbeddingEdges, RowsNobodyAskedFor) {
           for (std::int64_t c = 0; c < 33; ++c) ASSERT_TRUE(is_plus_zero(value_at(of("dweight"), v, c)));
       });
   on_every_device(
-      fmt::format("embedding.backward queries=2 dim=2 vocab=5 index=i64 single=yes accumulate=1{}", kInEveryType),
+      fmt::format("embedding.backward queries=2 dim=2 vocab=5 index=i64 single=yes accumulate=1{}", kTypes),
       [](const Operand& of) {
         set_indices(of, {4, 4});
         set_all(of("dweight"), -7);
