@@ -76,7 +76,6 @@ bool allowed(TypeRule rule, Type type, Type storage) {
     case TypeRule::floating: return type == Type::f16 || type == Type::bf16 || type == Type::f32;
     case TypeRule::f32: return type == Type::f32;
     case TypeRule::storage_or_f32: return type == storage || type == Type::f32;
-    case TypeRule::floating: return type == Type::f16 || type == Type::bf16 || type == Type::f32;
     case TypeRule::index: return type == Type::i32 || type == Type::i64;
     case TypeRule::i64: return type == Type::i64;
   }
