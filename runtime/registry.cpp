@@ -142,6 +142,7 @@ Status add_operators(std::vector<Operator> more) {
 
 Record describe(const Call& call) {
   const Operator* found = find_operator(*call.contract);
+  if (found == nullptr) found = find_operator(call.contract->name);  // a copy of its contract
   return found != nullptr ? found->describe(call) : Record{};
 }
 

@@ -50,7 +50,9 @@ bool verify_fails() {
       "softmax.forward rows=70 cols=700 type=f16",
       "cross_entropy.forward_backward rows=40000 cols=2 ignore_index=1 reduction=mean type=f32",
       "embedding.backward queries=3000 dim=40 vocab=2 type=f16,bf16",
-      "gemm.forward m=210 n=40 k=30 type=f16"};
+      "gemm.forward m=210 n=40 k=30 type=f16",
+      "swiglu.forward rows=3 cols=70001 type=f16 pad=0,3",
+      "cast.forward rows=2100 cols=2048 type=f32 to=f32"};  // past the cache
   auto problems = testing::problems(testing::Use::verify);
   if (!problems.ok()) return true;
   std::vector<testing::Problem> chosen;
@@ -143,7 +145,10 @@ bool bounds_fail() {
                                          "embedding.backward queries=7 dim=77 vocab=5",
                                          "gemm.forward m=17 n=33 k=65",
                                          "gemm.grad_a m=17 n=33 k=65",
-                                         "gemm.grad_b m=17 n=33 k=65"};
+                                         "gemm.grad_b m=17 n=33 k=65",
+                                         "swiglu.forward rows=3 cols=77 pad=3",
+                                         "cast.forward rows=3 cols=77 to=f16",
+                                         "rope.forward tokens=3 positions=3 half=11 width=66"};
   for (std::string_view line : kLines) {
     if (!built(line)) continue;
     for (Device& device : devices())

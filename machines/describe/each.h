@@ -74,7 +74,10 @@ template <class D> Record describe_each(const Call& call) {
       }
     if constexpr (requires { D::finish(m); }) D::finish(m);
     if constexpr (requires { D::accepts(m); })
-      if (D::asks(m)) all.asks_rows = static_cast<void>(D::accepts(m)), true;
+      if (D::asks(m)) {
+        static_cast<void>(D::accepts(m));
+        all.asks_rows = true;
+      }
     if constexpr (requires { D::table; }) {
       all.table = D::table.index;
       m.tally.operations /= 2;  // were counted for a pair

@@ -55,6 +55,12 @@ TEST_P(Bounds, OfOddSizes) {
         expect_within(std::string("rmsnorm.forward master=yes in_place=") + over + rows);
       expect_within("cross_entropy.forward_backward in_place=yes" + rows);
       expect_within("layernorm.backward pad=3" + rows);
+      for (const char* name : {"swiglu.forward", "swiglu.backward pad=3", "gelu.backward", "add.forward pad=3",
+                               "cast.forward to=f16", "cast.forward to=f32 pad=3"})
+        expect_within(name + rows);
+      const std::string half = std::to_string(cols), width = std::to_string(4 * cols);
+      for (const char* name : {"rope.forward", "rope.forward interleaved=1 pad=3", "rope.backward master=yes"})
+        expect_within(name + (" tokens=3 positions=3 half=" + half + " width=" + width + type));
       const std::string rows_of = " queries=7 vocab=5 dim=" + std::to_string(cols) + type;
       expect_within("embedding.forward" + rows_of);
       expect_within("embedding.backward" + rows_of);
