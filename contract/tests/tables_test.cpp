@@ -230,8 +230,8 @@ TEST(Lists, OperandsHaveOneTypeInAllTensorsOrEachItsOwn) {
   for (const Contract* contract : contracts())
     for (const OperandSpec& spec : contract->operands)
       if (contract->list) {
-        EXPECT_TRUE(spec.type == TypeRule::storage || spec.type == TypeRule::floating ||
-                    spec.type == TypeRule::f32 || spec.type == TypeRule::i64)
+        EXPECT_TRUE(spec.type == TypeRule::storage || spec.type == TypeRule::floating || spec.type == TypeRule::f32 ||
+                    spec.type == TypeRule::i64)
             << contract->name << " " << spec.name;
         EXPECT_TRUE(spec.shape[1].empty()) << contract->name << " " << spec.name << ": one symbol for any shape";
       }
