@@ -85,6 +85,9 @@ std::string contract_text(const Contract& contract) {
                   operand_notes(operand)});
   std::string types = "  storage: f16, bf16 or f32, the same for all operands of a call\n";
   if (contract.list) types += "  A call takes a list of such operands, each set with a shape of its own.\n";
+  if (std::any_of(contract.operands.begin(), contract.operands.end(),
+                  [&](const OperandSpec& spec) { return contract.has_once(spec); }))
+    types += "  Operands of shape [1] it takes once.\n";
   section("Operands", operands.text(2) + types);
 
   Table options({"name", "default", "range", "what it is"});

@@ -98,7 +98,7 @@ Status write_smt2(const std::string& folder, const std::vector<Outcome>& outcome
   return write_all(files);
 }
 
-constexpr std::string_view kPatterns[] = {"each", "row", "segment", "tile"};
+constexpr std::string_view kPatterns[] = {"each", "list_sum", "row", "segment", "tile"};
 
 // Leaves what was asked for; without a pattern that is everything.
 Status choose(const std::vector<std::string>& patterns, proofs::Subjects& subjects) {

@@ -69,7 +69,8 @@ class Matcher {
   // Who reads or writes a file: a tensor of a list each its own.
   std::string file_user(int operand, std::size_t tensor) const {
     const std::string_view name = contract().operands[static_cast<std::size_t>(operand)].name;
-    return contract().list ? fmt::format("{}[list index {}]", name, tensor) : std::string(name);
+    const bool listed = contract().list && !contract().has_once(contract().operands[static_cast<std::size_t>(operand)]);
+    return listed ? fmt::format("{}[list index {}]", name, tensor) : std::string(name);
   }
 
   Status input(const std::string& text) {
@@ -143,10 +144,11 @@ class Matcher {
         return fail(fmt::format("{} is worked on in place; give --out {}=FILE.npy too, or what becomes of it is lost",
                                 spec.name, spec.name));
       for (const auto& [flag, given] : {std::pair("--in", read), std::pair("--out", written)}) {
-        if (given == 0 || given == request_.count) continue;
-        return fail(contract().list ? fmt::format("{} of {} {}, but {} of --in {}; the n-th of each belong together",
-                                                  given, flag, spec.name, request_.count, first.name)
-                                    : fmt::format("{} {} is given {} times; it takes one", flag, spec.name, given));
+        const bool listed = contract().list && !contract().has_once(spec);
+        if (given == 0 || given == (listed ? request_.count : 1)) continue;
+        return fail(listed ? fmt::format("{} of {} {}, but {} of --in {}; the n-th of each belong together", given,
+                                         flag, spec.name, request_.count, first.name)
+                           : fmt::format("{} {} is given {} times; it takes one", flag, spec.name, given));
       }
     }
     return {};
@@ -176,7 +178,8 @@ class Matcher {
 
 std::string Request::label(std::size_t operand, std::size_t tensor) const {
   const std::string_view name = contract->operands[operand].name;
-  return count > 1 ? fmt::format("{}[list index {}]", name, tensor) : std::string(name);
+  const bool listed = count > 1 && !contract->has_once(contract->operands[operand]);
+  return listed ? fmt::format("{}[list index {}]", name, tensor) : std::string(name);
 }
 
 Result<Request> parse_request(const RunArguments& arguments, FileUses& files) {

@@ -21,7 +21,8 @@ namespace {
 constexpr const char* kFooter =
     R"(Files are NumPy's .npy with elements <f2, <f4, <i4, <i8, or <u2 for bf16, in C order. An operand that is
 worked on in place is read with --in and written with --out, to the same file if you like. For a list of
-tensors (adamw.step) give each --in and --out once per tensor, in the same order; a tensor may have any shape.
+tensors (adamw.step, gradient.norm) give each --in and --out once per tensor, in the same order; a tensor may have any
+shape, and operands of shape [1] are given once.
 Files are written together or, on any error, not at all. tokitai ops OPERATOR says what an operator takes.
 
 Examples:
@@ -30,17 +31,25 @@ Examples:
   tokitai run gemm.forward --in a=a.npy --in b=b.npy --out c:f32=c.npy
   tokitai run adamw.step --in theta=w.npy m=m.npy v=v.npy grad=g.npy --set t=1 --out theta=w.npy m=m.npy v=v.npy)";
 
-// Only what is read and never written can be the cause of a skipped call.
-std::string_view skipped_operand(const Contract& contract) {
-  for (const OperandSpec& spec : contract.operands)
-    if (spec.role == Role::in) return spec.name;
-  return {};
+// Only what is read and never written can be the cause of a skipped call: the first such operand of its tensors, or the
+// last that the call has once.
+std::string skipped_by(const Contract& contract, const Outcome& outcome) {
+  std::string_view tensors, once;
+  for (const OperandSpec& spec : contract.operands) {
+    if (spec.role != Role::in) continue;
+    if (contract.has_once(spec))
+      once = spec.name;
+    else if (tensors.empty())
+      tensors = spec.name;
+  }
+  return outcome.skipped_tensor < 0
+             ? std::string(once)
+             : fmt::format("{}[{}] of tensor {}", tensors, outcome.skipped_position, outcome.skipped_tensor);
 }
 
 void print_text(const Request& request, const Tensors& tensors, const Outcome& outcome) {
   if (outcome.skipped)
-    fmt::print("skipped: {}[{}] of tensor {} is not finite; nothing was changed\n", skipped_operand(*request.contract),
-               outcome.skipped_position, outcome.skipped_tensor);
+    fmt::print("skipped: {} is not finite; nothing was changed\n", skipped_by(*request.contract, outcome));
   for (const auto& [operand, tensor, view, shape] : tensors.outputs())
     fmt::print("wrote {} {} [{}] to {}\n", request.label(operand, tensor), name_of(view.type), fmt::join(shape, ", "),
                evidence::one_line(request.outputs[operand][tensor].path));
@@ -62,7 +71,7 @@ Json result_json(const Request& request, const Tensors& tensors, const Outcome& 
                    {"device_description", device.description()},
                    {"milliseconds", milliseconds},
                    {"skipped", outcome.skipped}};
-  if (outcome.skipped)
+  if (outcome.skipped && outcome.skipped_tensor >= 0)
     document["first_not_finite"] = {{"tensor", outcome.skipped_tensor}, {"position", outcome.skipped_position}};
   document["outputs"] = std::move(outputs);
   return document;

@@ -63,14 +63,17 @@ Status Tensors::make_set(std::size_t tensor) {
   Operands set{};
   Symbols symbols{{"1", 1}};
   first_of_set_ = inputs_.size();
+  // What a call over a list has once lies beside its first tensor.
+  const auto elsewhere = [&](std::size_t i) { return tensor > 0 && contract.has_once(contract.operands[i]); };
   for (std::size_t i = 0; i < contract.operands.size(); ++i)
-    if (!request_->inputs[i].empty())
+    if (!request_->inputs[i].empty() && !elsewhere(i))
       if (Status s = input(i, tensor, set[i], symbols); !s.ok()) return s;
   // A size that no file tells may be an option of the same name. Files come first: a contradiction is the
   // contract's to name.
   for (std::size_t i = 0; i < contract.options.size(); ++i)
     if (request_->options[i].set) symbols.emplace_back(contract.options[i].name, request_->options[i].i);
   for (std::size_t i = 0; i < contract.operands.size(); ++i) {
+    if (elsewhere(i)) continue;
     const bool left_out = contract.operands[i].optional && request_->outputs[i].empty();
     if (contract.operands[i].role == Role::out && !set[i].present() && !left_out)
       if (Status s = output(i, tensor, set, symbols); !s.ok()) return s;
@@ -79,7 +82,8 @@ Status Tensors::make_set(std::size_t tensor) {
       return fail(fmt::format("{} is read as {} and worked on in place; it cannot be written as {}",
                               request_->label(i, tensor), name_of(set[i].type), name_of(*type)));
     std::vector<std::int64_t> shape(set[i].shape.begin(), set[i].shape.begin() + set[i].rank);
-    outputs_.push_back({i, tensor, set[i], contract.list ? inputs_[first_of_set_].header.shape : std::move(shape)});
+    const bool as_tensor = contract.list && !contract.has_once(contract.operands[i]);
+    outputs_.push_back({i, tensor, set[i], as_tensor ? inputs_[first_of_set_].header.shape : std::move(shape)});
   }
   if (contract.list)
     call_.list.push_back(set);
@@ -101,7 +105,7 @@ Status Tensors::input(std::size_t operand, std::size_t tensor, View& view, Symbo
     return fail(fmt::format("{}: {} holds {} ({}), but --dtype says {}", label, path, descr_of(header->type),
                             name_of(type), name_of(*request_->dtype)));
   const std::vector<std::int64_t>& shape = header->shape;
-  if (request_->contract->list) {
+  if (request_->contract->list && !request_->contract->has_once(spec)) {
     if (inputs_.size() > first_of_set_)
       if (const Input& first = inputs_[first_of_set_]; shape != first.header.shape)
         return fail(

@@ -140,7 +140,7 @@ set_tests_properties(command_lines_test PROPERTIES LABELS full)
 # The command, from outside: an independent implementation of the specification in NumPy, and hostile input.
 find_program(TOKITAI_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(TOKITAI_PYTHON)
-  foreach(part oracle harness folders operators bad_input command contracts help output_files evidence odd_files gpu_command worker serve streams)
+  foreach(part oracle harness folders operators gradient bad_input command contracts help output_files evidence odd_files gpu_command worker serve streams)
     add_test(NAME acceptance_${part}
       COMMAND ${TOKITAI_PYTHON} -m unittest discover -s ${PROJECT_SOURCE_DIR}/testing/acceptance -p "test_${part}*.py")
     set_tests_properties(acceptance_${part} PROPERTIES LABELS full ENVIRONMENT "TOKITAI=$<TARGET_FILE:tokitai_command>")

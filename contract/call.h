@@ -56,8 +56,8 @@ struct Call {
 
 // What a successful call tells beside its outputs.
 struct Outcome {
-  bool skipped = false;  // skip_nonfinite fired: nothing was changed
-  std::int64_t skipped_tensor = 0;
+  bool skipped = false;             // skip_nonfinite fired: nothing was changed
+  std::int64_t skipped_tensor = 0;  // -1: by the norm that was given, and by no tensor
   std::int64_t skipped_position = 0;
   std::int64_t host_bytes_copied = 0;  // to and from the device, for operands in the host's memory
 };

@@ -120,13 +120,14 @@ class Checker {
         call_.symbols = {};  // each set has a size of its own; the storage type is one for all
         Operands& tensor = call_.list[static_cast<std::size_t>(item_)];
         if (Status s = operands(tensor); !s.ok()) return s;
-        for (std::size_t i = 0; i < contract_.operands.size(); ++i)
+        for (std::size_t i = 0; i < contract_.tensor_operands(); ++i)
           if (View& v = tensor[i]; v.rank >= 2) v = {v.data, v.type, 1, {v.elements(), 1}, 1, {}};
         total += tensor[0].elements();  // memory() has bounded it
       }
       item_ = -1;
       call_.symbols = {};  // no tensor's sizes are the call's
-      if (total == 0)
+      if (Status s = operands(call_.list[0]); !s.ok()) return s;
+      if (total == 0 && !contract_.may_be_empty)
         return fail(fmt::format("{} has no elements in any tensor of the list", contract_.operands[0].name));
       if (Status s = list_aliasing(); !s.ok()) return s;
     } else {
@@ -217,10 +218,16 @@ class Checker {
     return Status(Code::internal, "a contract with too many shape symbols");
   }
 
+  // A tensor's operands; without a tensor those of the call, of a list the ones that it has once.
   Status operands(Operands& set) {
     for (std::size_t i = 0; i < contract_.operands.size(); ++i) {
       const OperandSpec& spec = contract_.operands[i];
       View& v = set[i];
+      const bool once = contract_.has_once(spec);
+      if (once && item_ > 0 && v.present())
+        return fail(
+            fmt::format("{} is given; a call has one {}, beside its first tensor", label(spec.name), spec.name));
+      if (contract_.list && once != (item_ < 0)) continue;
       if (!v.present()) {
         if (spec.optional) continue;
         return fail(fmt::format("{} is missing", label(spec.name)));
@@ -233,7 +240,7 @@ class Checker {
                                 label(spec.name), shape_text(v), v.row_stride));
       if (v.rank == kNoShape) return no_shape(spec, v);
       if (Status s = type(spec, v); !s.ok()) return s;
-      if (Status s = contract_.list ? any_shape(set, i) : shape(set, i); !s.ok()) return s;
+      if (Status s = contract_.list && !once ? any_shape(set, i) : shape(set, i); !s.ok()) return s;
       if (Status s = memory(spec, v); !s.ok()) return s;
     }
     return together(set);

@@ -107,13 +107,15 @@ struct Contract {
   std::string_view batch = {};
   std::string_view whole_when = {};  // an option with which a call cannot be cut: what is written depends on all of it
   // The call takes a list of operand sets, worked on together. Each set has a shape of its own, any without gaps: the
-  // one symbol stands for its elements, and the machines see them as a vector.
+  // one symbol stands for its elements, and the machines see them as a vector. An operand of shape [1] the call has
+  // once (has_once): the list's first set holds it.
   bool list = false;
   // Operands of three or four dimensions may have any strides. Where that is not said, all their rows lie one row
   // stride apart, and machines may take them for matrices (View::rows, cols, row_stride).
   bool any_strides = false;
 
   OwnGradient own_gradient = {};
+  bool may_be_empty = false;  // of a list: no tensor needs to have elements
 
   // Beyond what the tables say: relations between options, and host scalars derived from them.
   Status (*prepare)(Call&) = nullptr;
@@ -123,6 +125,13 @@ struct Contract {
   std::string_view family() const { return name.substr(0, name.find('.')); }
   int operand_index(std::string_view operand) const;  // -1: no such operand
   int option_index(std::string_view option) const;
+  bool has_once(const OperandSpec& operand) const { return list && operand.shape[0] == "1"; }
+  // Those of a tensor; what a call has once stands behind them.
+  std::size_t tensor_operands() const {
+    std::size_t count = 0;
+    while (count < operands.size() && !has_once(operands[count])) ++count;
+    return count;
+  }
 };
 
 // All operators' contracts, as runtime/registry.h has them.

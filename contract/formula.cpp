@@ -113,12 +113,13 @@ class Reader {
         return 0;
       }
       const View& view = set_[static_cast<std::size_t>(index)];
+      const bool once = call_.contract->has_once(call_.contract->operands[static_cast<std::size_t>(index)]);
       if (name == "bytes")
         result = view.elements() * static_cast<std::int64_t>(size_of(view.type));
       else if (name == "elements")
         result = view.elements();
       else if (name == "given")
-        result = view.present() ? 1 : 0;
+        result = (once ? call_.list.front()[static_cast<std::size_t>(index)] : view).present() ? 1 : 0;
       else if (name == "size")
         result = static_cast<std::int64_t>(size_of(view.type));
       else if (name == "distinct")

@@ -99,8 +99,9 @@ std::vector<std::string> requirements(const Contract& contract) {
     if (!spec.optional) given.push_back(spec.name);
   all.push_back(fmt::format("{} are given, with the types and shapes of the table", fmt::join(given, ", ")));
   all.emplace_back("operands of storage type have one type: f16, bf16 or f32");
-  all.emplace_back(contract.list ? "the list holds at least one tensor, and one of them has elements"
-                                 : "each shape symbol has one value throughout, of at least 1");
+  all.emplace_back(!contract.list          ? "each shape symbol has one value throughout, of at least 1"
+                   : contract.may_be_empty ? "the list holds at least one tensor; none needs to have elements"
+                                           : "the list holds at least one tensor, and one of them has elements");
   all.emplace_back(contract.list ? "the operands of a tensor have one shape, of one to four dimensions and without gaps"
                                  : "rows are contiguous, and no stride is shorter than a row");
   if (std::any_of(contract.operands.begin(), contract.operands.end(),

@@ -8,7 +8,7 @@
 
 namespace tokitai {
 
-enum class Pattern : std::uint8_t { each, row, segment, tile };
+enum class Pattern : std::uint8_t { each, list_sum, row, segment, tile };
 
 using Set = std::uint32_t;  // bit i: operand, option or scalar i of the contract
 constexpr Set set_of(int index) { return Set{1} << index; }
@@ -22,13 +22,14 @@ struct Record {
   Set options = 0, scalars = 0;  // asked for
   std::int64_t operations = 0;   // of binary32 for each element of the first operand; of a product, for each term
   bool checks = false;           // asks what lies in memory before anything is written
+  bool checks_once = false;      // each: asks what the call has once
   bool asks_rows = false;        // each: of every row, before the elements
   Set loaded = 0, read = 0;      // row: operands that are rows, kept as f32 or widened where they lie
   Set made = 0;                  // rows on chip that are not read
   Set columns = 0;               // parameters per column
   Set row_values = 0;            // one value per row
   Set stored = 0;                // rows that are written
-  Set totals = 0, once = 0;      // after every row: values per row that are added up; values of the whole call
+  Set totals = 0, once = 0;      // after everything: values per row that are added up; values of the whole call
   int terms = 0;                 // the most that one pass over a row reduces
   bool counted = false;          // asks how many rows count
   Set column_sums = 0;           // outputs that are sums over rows

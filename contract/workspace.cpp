@@ -13,6 +13,11 @@ std::int64_t workspace_bytes(const Call& call, int threads) {
   const Record record = describe(call);
   switch (record.pattern) {
     case Pattern::each: return 0;
+    case Pattern::list_sum: {  // the blocks in front of each tensor, and at the most a partial result per block
+      std::int64_t bytes = 0;
+      for (const Operands& tensor : call.list) bytes += 8 + 4 * ((tensor[0].elements() + 2047) / 2048);
+      return bytes;
+    }
     case Pattern::row: {
       const std::int64_t rows = call.operand(0).rows(), cols = call.operand(0).cols();
       return threads * row_thread_bytes(record, rows, cols) +
@@ -54,6 +59,7 @@ std::string workspace_formula(const Contract& contract) {
   const auto shape = [&](int operand) { return contract.operands[static_cast<std::size_t>(operand)].shape; };
   switch (record.pattern) {
     case Pattern::each: return "0";
+    case Pattern::list_sum: return fmt::format("8 + 4 * ceil({}, 2048)", shape(0)[0]);
     case Pattern::row: return row_formula(contract);
     case Pattern::segment:
       return record.sums ? fmt::format("8 * ({} + 2 + {})", shape(record.table)[0], shape(record.queries)[0]) : "0";

@@ -53,12 +53,12 @@ class Copies {
 };
 
 std::string shape_text(const Call& call, std::size_t operand) {
-  if (call.contract->list) {
+  if (call.contract->list && !call.contract->has_once(call.contract->operands[operand])) {
     const auto given =
         std::count_if(call.list.begin(), call.list.end(), [&](const Operands& set) { return set[operand].present(); });
     return fmt::format("{} tensors", given);
   }
-  const View& view = call.operands[operand];
+  const View& view = sets_of(call).front()[operand];
   return fmt::format("[{}]", fmt::join(view.shape.begin(), view.shape.begin() + view.rank, ", "));
 }
 

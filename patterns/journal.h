@@ -39,11 +39,11 @@ class Journal {
   static bool suits(const Contract& contract) {
     int updated = 0;
     for (const OperandSpec& spec : contract.operands)
-      if (writes(spec)) {
+      if (updates(contract, spec)) {
         if (spec.type == TypeRule::index || spec.type == TypeRule::i64) return false;
         ++updated;
       }
-    return contract.list && updated <= kMostUpdated;
+    return contract.list && updated > 0 && updated <= kMostUpdated;
   }
 
   explicit TK_FN Journal(std::byte* memory) : memory_(memory) {}
@@ -101,6 +101,11 @@ class Journal {
   }
 
  private:
+  // What a call has once depends on no element that it updates: it is written as often as it is tried.
+  static TK_FN bool updates(const Contract& contract, const OperandSpec& spec) {
+    return writes(spec) && !contract.has_once(spec);
+  }
+
   // A unit's record. Its mark is twice the number of pieces that are done, and one more where the next is kept.
   class Record {
    public:
@@ -110,8 +115,9 @@ class Journal {
       for (Kept& kept : kept_) {
         std::size_t i = 0;
         for (const OperandSpec& spec : call.contract->operands) {
-          kept[i++] = writes(spec) ? room : nullptr;
-          if (writes(spec)) room += kPiece * kMostElementBytes;
+          const bool updated = updates(*call.contract, spec);
+          kept[i++] = updated ? room : nullptr;
+          if (updated) room += kPiece * kMostElementBytes;
         }
         operands_ = i;
       }

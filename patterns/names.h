@@ -19,6 +19,9 @@ template <int I> struct Floating {
 template <int I> struct Integer {
   static constexpr int index = I;
 };  // i32 or i64
+template <int I> struct Once {
+  static constexpr int index = I;
+};  // of a call over a list: one value for all its tensors, f32 or i64
 template <int I> struct Scalar {
   static constexpr int index = I;
 };  // binary32, derived on the host
@@ -39,6 +42,7 @@ template <class D> inline constexpr bool kOverList = requires { requires D::list
 
 namespace patterns {
 struct Each {};
+struct ListSum {};
 struct Row {};
 struct Segment {};
 struct Tile {};

@@ -7,6 +7,7 @@
 namespace tokitai::proofs {
 
 void claim(const EachElements& part, const Functions& f, Report& report);
+void claim(const ListSums& part, const Functions& f, Report& report);
 void claim(const RowColumns& part, const Functions& f, Report& report);
 void claim(const RowMemory& part, const Functions& f, Report& report);
 void claim(const RowTeams& part, const Functions& f, Report& report);

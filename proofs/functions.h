@@ -1,7 +1,9 @@
 // The index functions that claims are about: the device's own text, run with symbols. They are pointers, so that a test
 // can put one that is broken on purpose in the place of a good one; members are named as the functions are.
 #pragma once
+#include "machines/device/list_sum_shape.h"
 #include "machines/device/place_each.h"
+#include "machines/device/place_list_sum.h"
 #include "machines/device/place_row.h"
 #include "machines/device/place_segment.h"
 #include "machines/device/place_sort.h"
@@ -46,6 +48,12 @@ struct Functions {
   Long (*second_of_pair)(Long, int) = device::second_of_pair;
   Long (*side_by_side)(Long) = device::side_by_side;
   Long (*table_column)(Long, int) = device::table_column;
+
+  // --- list_sum
+  Int (*block_in_chain)(Int, Int, int) = device::block_in_chain;
+  Long (*summed_vector)(Long, Int, Int, Int, int) = device::summed_vector;
+  int (*chain_byte)() = device::chain_byte;
+  int (*last_byte)() = device::last_byte;
 
   // --- row
   device::RowNumbers (*row_numbers)(const device::RowPlan&) = device::row_numbers;

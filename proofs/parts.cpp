@@ -31,6 +31,12 @@ struct Cutter {
     parts.emplace_back(EachElements{plan});
     if (p.lanes != 0) parts.emplace_back(RowTeams{p.threads / p.lanes});
   }
+  void operator()(const device::ListSumPlan& p) {
+    for (const std::uint64_t kinds : p.kinds)
+      if (kinds != 0)
+        parts.emplace_back(ListSums{p.bytes / bytes_of(device::kind_at(kinds, 0)), p.threads, launch.shared_bytes});
+    parts.emplace_back(RowSums{});  // the levels above the first
+  }
   void operator()(const device::RowPlan& p) {
     device::RowPlan columns{};
     columns.wide = p.wide, columns.chunks = p.chunks, columns.cluster = p.cluster, columns.guard = p.guard;

@@ -21,6 +21,10 @@ std::string words(const EachElements& part) {
   if (p.period != 0) text += fmt::format(", periods of {} pairs", p.period);
   return text;
 }
+std::string words(const ListSums& p) {
+  return fmt::format("blocks by 32 threads with {} elements each, {} threads a chain, {} bytes shared", p.wide,
+                     p.threads, p.shared_bytes);
+}
 std::string words(const RowColumns& part) {
   const device::RowPlan& p = part.plan;
   constexpr const char* kGuards[] = {"no guard", "guarded vectors", "guarded elements"};
@@ -64,11 +68,11 @@ std::string words(const TileFactor& part) {
 }  // namespace
 
 std::string pattern_of(const Part& part) {
-  return std::visit(Choices{[](const EachElements&) { return "each"; }, [](const RowColumns&) { return "row"; },
-                            [](const RowMemory&) { return "row"; }, [](const RowTeams&) { return "row"; },
-                            [](const RowSums&) { return "row"; }, [](const SegmentSort&) { return "segment"; },
-                            [](const SegmentRows&) { return "segment"; }, [](const SegmentSums&) { return "segment"; },
-                            [](const auto&) { return "tile"; }},
+  return std::visit(Choices{[](const EachElements&) { return "each"; }, [](const ListSums&) { return "list_sum"; },
+                            [](const RowColumns&) { return "row"; }, [](const RowMemory&) { return "row"; },
+                            [](const RowTeams&) { return "row"; }, [](const RowSums&) { return "row"; },
+                            [](const SegmentSort&) { return "segment"; }, [](const SegmentRows&) { return "segment"; },
+                            [](const SegmentSums&) { return "segment"; }, [](const auto&) { return "tile"; }},
                     part);
 }
 

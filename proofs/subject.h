@@ -15,6 +15,12 @@ struct EachElements {
   device::EachPlan plan{};
 };
 
+// The elements of a sum over a list, and the blocks of its chains.
+struct ListSums {
+  int wide = 0, threads = 0;
+  int shared_bytes = 0;  // asked for by the launch
+};
+
 // Which column of a row a thread owns.
 struct RowColumns {
   device::RowPlan plan{};
@@ -67,8 +73,8 @@ struct TileChain {
   int inner = 0;
 };
 
-using Part = std::variant<EachElements, RowColumns, RowMemory, RowTeams, RowSums, SegmentSort, SegmentRows, SegmentSums,
-                          TileOutputs, TileGrid, TileFactor, TileChain>;
+using Part = std::variant<EachElements, ListSums, RowColumns, RowMemory, RowTeams, RowSums, SegmentSort, SegmentRows,
+                          SegmentSums, TileOutputs, TileGrid, TileFactor, TileChain>;
 
 struct Subject {
   Part part;

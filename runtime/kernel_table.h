@@ -21,6 +21,7 @@ struct Answer {
   std::int64_t position = 0;  // refused, skipped: the first element; too_many: the smallest index that occurs too often
   std::int64_t tensor = 0;    // skipped: its place in the list
 };
+inline constexpr std::int64_t kByTheCall = -1;  // skipped: by no element, but by what the call has once
 
 namespace reference {
 using Kernel = Answer (*)(const Call&);

@@ -43,7 +43,7 @@ class WorkerMachine : public Machine {
     });
     if (lost || (!reply.status.ok() && operands.begun())) reply = settle(operands, body, reply.status);
     outcome = reply.outcome;
-    if (reply.status.ok() && !outcome.skipped) operands.commit();
+    if (reply.status.ok()) operands.commit(outcome.skipped);
     outcome.host_bytes_copied += operands.bytes_copied();
     return reply.status;
   }

@@ -39,7 +39,7 @@ void Staging::trim() {
 Status PlacedOperands::place_one(const OperandSpec& spec, View& view, Place& place) {
   if (view.elements() == 0) return {};
   const std::int64_t extent = extent_of(view);
-  const bool read = reads(placed_.call, spec);
+  const bool read = reads(placed_.call, spec), once = placed_.call.contract->has_once(spec);
   if (Buffers::Buffer* buffer = buffers_.find(view.data, extent)) {
     const auto offset = static_cast<const std::byte*>(view.data) - buffer->address;
     const std::int64_t front = buffer->half[static_cast<std::size_t>(buffer->front)] + offset;
@@ -53,10 +53,13 @@ Status PlacedOperands::place_one(const OperandSpec& spec, View& view, Place& pla
     if (!apart) return {};
     place.write = buffer->half[static_cast<std::size_t>(1 - buffer->front)] + offset;
     if (!read) place.read = place.write;
-    for (const Buffers::Rows& rows : rows_of(view, offset)) written_[buffer].push_back(rows);
+    for (const Buffers::Rows& rows : rows_of(view, offset)) {
+      written_[buffer].push_back(rows);
+      if (once) written_once_[buffer].push_back(rows);
+    }
     return {};
   }
-  copies_.push_back({view, read, writes(spec), staged_bytes_});
+  copies_.push_back({view, read, writes(spec), once, staged_bytes_});
   staged_.push_back(&place);
   if (view.rank >= 2) make_dense(view);
   staged_bytes_ += (extent_of(view) + kAlignment - 1) / kAlignment * kAlignment;
@@ -100,13 +103,13 @@ void PlacedOperands::bring() {
   }
 }
 
-void PlacedOperands::commit() {
+void PlacedOperands::commit(bool skipped) {
   for (const Copy& copy : copies_) {
-    if (!copy.written) continue;
+    if (!copy.written || (skipped && !copy.once)) continue;
     copy_rows(copy.own, arena_.at(copy.offset), false);
     bytes_copied_ += copy.own.elements() * static_cast<std::int64_t>(size_of(copy.own.type));
   }
-  for (const auto& [buffer, rows] : written_) buffers_.commit(*buffer, rows);
+  for (const auto& [buffer, rows] : skipped ? written_once_ : written_) buffers_.commit(*buffer, rows);
 }
 
 }  // namespace tokitai::server

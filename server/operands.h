@@ -51,8 +51,8 @@ class PlacedOperands {
   // Whether what the caller sees is updated where it lies, and whether that has begun: then it has to be finished.
   bool in_place() const { return in_place_; }
   bool begun() const;
-  // The caller's tensors become what the worker wrote.
-  void commit();
+  // The caller's tensors become what the worker wrote; of a step that was called off only what the call has once.
+  void commit(bool skipped);
 
   // The call as it is sent: staged matrices have no gaps between rows.
   const PlacedCall& placed() const { return placed_; }
@@ -61,7 +61,7 @@ class PlacedOperands {
  private:
   struct Copy {
     View own;
-    bool read, written;
+    bool read, written, once;
     std::int64_t offset;
   };
   Status place_one(const OperandSpec& spec, View& view, Place& place);
@@ -74,7 +74,8 @@ class PlacedOperands {
   PlacedCall placed_;
   std::vector<Copy> copies_;
   std::vector<Place*> staged_;  // as many as copies_
-  std::map<Buffers::Buffer*, std::vector<Buffers::Rows>> written_;
+  using Written = std::map<Buffers::Buffer*, std::vector<Buffers::Rows>>;
+  Written written_, written_once_;  // all of it, and what the call has once
   bool in_place_ = false;
   std::int64_t staged_bytes_ = 0, bytes_copied_ = 0;
 };

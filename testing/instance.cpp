@@ -13,12 +13,12 @@
 namespace tokitai::testing {
 namespace {
 
-Type type_of(const OperandSpec& spec, const Problem& problem) {
+Type type_of(const OperandSpec& spec, const Problem& problem, std::size_t tensor) {
   switch (spec.type) {
     case TypeRule::storage: return problem.storage;
     case TypeRule::f32: return Type::f32;
     case TypeRule::storage_or_f32: return problem.is_single(spec) ? Type::f32 : problem.storage;
-    case TypeRule::floating: return problem.to;
+    case TypeRule::floating: return problem.contract->list ? problem.type_of(tensor) : problem.to;
     case TypeRule::index: return problem.index;
     case TypeRule::i64: return Type::i64;
   }
@@ -55,13 +55,15 @@ Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets)
   for (std::size_t t = 0; t < sets.size(); ++t)
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {
       const OperandSpec& spec = contract.operands[i];
-      if (spec.optional && !problem.gives(spec, t)) continue;
+      const bool once = contract.has_once(spec);
+      if (once ? t > 0 || (spec.optional && !problem.gives_once(spec.name)) : spec.optional && !problem.gives(spec, t))
+        continue;
       View& view = sets[t][i];
-      view.type = type_of(spec, problem);
+      view.type = type_of(spec, problem, t);
       view.rank = spec.rank();
       for (int d = 0; d < view.rank; ++d)
         view.shape[static_cast<std::size_t>(d)] =
-            contract.list ? problem.list[t] : problem.size(spec.shape[static_cast<std::size_t>(d)]);
+            contract.list && !once ? problem.list[t] : problem.size(spec.shape[static_cast<std::size_t>(d)]);
       std::int64_t bytes = 0;
       if (!lay_out(view, problem.pad, contract.any_strides, bytes) || bytes > kMostBytes - all) {
         const auto last = view.shape.begin() + std::max(view.rank, 2);
@@ -133,9 +135,12 @@ Call cut(const Call& call, std::int64_t begin, std::int64_t end) {
   const auto narrow = [&](Operands& set, std::int64_t begin, std::int64_t end) {
     for (std::size_t i = 0; i < call.contract->operands.size(); ++i) {
       View& view = set[i];
-      if (!view.present() || !has_batch(*call.contract, i)) continue;
-      const auto& symbols = call.contract->operands[i].shape;
-      const auto d = std::find(symbols.begin(), symbols.end(), call.contract->batch) - symbols.begin();
+      const OperandSpec& spec = call.contract->operands[i];
+      const bool has = call.contract->list ? !call.contract->has_once(spec) : has_batch(*call.contract, i);
+      if (!view.present() || !has) continue;
+      const auto d = call.contract->list
+                         ? 0
+                         : std::find(spec.shape.begin(), spec.shape.end(), call.contract->batch) - spec.shape.begin();
       const std::int64_t step = view.stride(static_cast<int>(d)) * static_cast<std::int64_t>(size_of(view.type));
       view.data = static_cast<std::byte*>(view.data) + begin * step;
       view.shape[static_cast<std::size_t>(d)] = end - begin;
@@ -153,6 +158,9 @@ Call cut(const Call& call, std::int64_t begin, std::int64_t end) {
     if (first < last) narrow(part.list.emplace_back(tensor), first, last);
     before += n;
   }
+  for (std::size_t i = 0; i < call.contract->operands.size(); ++i)
+    if (call.contract->has_once(call.contract->operands[i]) && !part.list.empty())
+      part.list.front()[i] = call.list.front()[i];
   return part;
 }
 
@@ -193,10 +201,14 @@ Result<Instance> Instance::make(const Problem& problem, Filling filling) {
 
 Status Instance::fill_operands(const Problem& problem, Filling filling) {
   const Contract& contract = *problem.contract;
-  std::uint64_t stream = 1;
+  // Tensors' operands are numbered through; what a call has once changes no tensor's data. Of `special` numbers the
+  // first such of adamw.step is none of them, the second NaN.
+  constexpr std::uint64_t kOnce = (std::uint64_t{1} << 40) + 1984;
+  std::uint64_t last = 0;
   for (const Operands& set : sets_)
-    for (std::size_t i = 0; i < contract.operands.size(); ++i, ++stream) {
+    for (std::size_t i = 0; i < contract.operands.size(); ++i) {
       const OperandSpec& spec = contract.operands[i];
+      const std::uint64_t stream = contract.has_once(spec) ? kOnce + i : ++last;
       const View& view = set[i];
       if (!view.present()) continue;
       std::memset(view.data, 0xa5, static_cast<std::size_t>(extent_of(view)));

@@ -96,7 +96,15 @@ bool operands(const Problem& problem, const std::string& value, std::vector<std:
 }
 
 bool set(Problem& problem, const std::string& key, const std::string& value) {
-  if (key == "type") return choose(value, kTypes, problem.storage);
+  if (key == "type") {
+    if (!in_turns(problem, value, problem.types,
+                  [](std::string_view word, Type& type) { return choose(word, kTypes, type); }))
+      return false;
+    problem.storage = problem.types.front();
+    if (problem.types.size() == 1) problem.types.clear();
+    return problem.types.empty() ||
+           some_operand(problem, [](const OperandSpec& spec) { return spec.type == TypeRule::floating; });
+  }
   if (key == "index") return choose(value, kTypes, problem.index);
   if (key == "to") return choose(value, kTypes, problem.to);
   if (key == "data") return choose(value, kFamilyNames, problem.family);
@@ -122,14 +130,20 @@ bool set(Problem& problem, const std::string& key, const std::string& value) {
            });
   }
   if (key == "pad") return integer(value, problem.pad);
-  if (problem.contract->list && key == problem.contract->batch) {
+  if (problem.contract->list && key == problem.contract->operands[0].shape[0]) {
     for (const std::string& part : split(value, '+'))
       if (!lengths(part, problem.list)) return false;
     return !problem.list.empty();
   }
-  for (const OperandSpec& spec : problem.contract->operands)
+  for (const OperandSpec& spec : problem.contract->operands) {
+    if (bool yes = false; spec.name == key && spec.optional && problem.contract->has_once(spec)) {
+      if (!choose(value, kNoYes, yes)) return false;
+      if (yes) problem.once.push_back(key);
+      return true;
+    }
     for (std::string_view symbol : spec.shape)
       if (symbol == key) return integer(value, problem.sizes.emplace_back(key, 0).second);
+  }
   if (problem.contract->option_index(key) < 0) return false;
   if (value != "none") problem.options.emplace_back(key, value);
   return true;
@@ -176,11 +190,14 @@ std::string Problem::list_text() const {
 std::string Problem::text() const {
   std::string line(contract->name);
   for (const auto& [name, value] : sizes) line += fmt::format(" {}={}", name, value);
-  if (!list.empty()) line += fmt::format(" {}={}", contract->batch, list_text());
+  if (!list.empty()) line += fmt::format(" {}={}", contract->operands[0].shape[0], list_text());
   for (const auto& [name, value] : options) line += fmt::format(" {}={}", name, value);
-  line += fmt::format(" type={} data={}", tokitai::name_of(storage), name_of(family));
+  line += fmt::format(" type={} data={}",
+                      types.empty() ? std::string(tokitai::name_of(storage))
+                                    : in_turns(types, [](Type type) { return tokitai::name_of(type); }),
+                      name_of(family));
   for (const OperandSpec& spec : contract->operands)
-    if (spec.type == TypeRule::floating) line += fmt::format(" to={}", tokitai::name_of(to));
+    if (spec.type == TypeRule::floating && !contract->list) line += fmt::format(" to={}", tokitai::name_of(to));
   for (const OperandSpec& spec : contract->operands)
     if (spec.type == TypeRule::index)
       line += fmt::format(" index={} spread={}", tokitai::name_of(index), kSpreads[static_cast<std::size_t>(spread)]);
@@ -190,6 +207,7 @@ std::string Problem::text() const {
     line += fmt::format(" master={}", fmt::join(given, "+"));
   else if (master != std::vector{false})
     line += fmt::format(" master={}", in_turns(master, [](bool yes) { return kNoYes[yes ? 1 : 0]; }));
+  for (const std::string& operand : once) line += fmt::format(" {}=yes", operand);
   if (!single.empty()) line += fmt::format(" single={}", fmt::join(single, "+"));
   if (shift != std::vector<std::int64_t>{0})
     line += fmt::format(" shift={}", in_turns(shift, [](std::int64_t elements) { return elements; }));

@@ -4,6 +4,7 @@
 // The lengths of a list of tensors are joined by +, and repeated with *: n=80411200+2560000*192. What else differs from
 // tensor to tensor is joined by + too, and begins anew behind the last: n=0+5+300*2 master=no+yes shift=0+1+3.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -36,11 +37,15 @@ struct Problem {
   // By tensor of a list, in turns; one value where there is no list.
   std::vector<bool> master{false};     // optional operands are given
   std::vector<std::int64_t> shift{0};  // elements from an aligned address to an operand's first
+  std::vector<Type> types{};           // of operands that each tensor has its own type of; none: `storage`
+  std::vector<std::string> once{};     // optional operands of the whole call that are given
 
   // Operands that belong together are given together, and have one type.
   bool gives(const OperandSpec& optional, std::size_t tensor) const;
   bool is_single(const OperandSpec& operand) const;
   std::int64_t shift_of(std::size_t tensor) const { return shift[tensor % shift.size()]; }
+  Type type_of(std::size_t tensor) const { return types.empty() ? storage : types[tensor % types.size()]; }
+  bool gives_once(std::string_view operand) const { return std::find(once.begin(), once.end(), operand) != once.end(); }
   std::int64_t size(std::string_view symbol) const;
   std::string text() const;       // the line that stands for just this problem
   std::string list_text() const;  // the list's lengths as a line has them: "80411200+2560000*192"

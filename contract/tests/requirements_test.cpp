@@ -23,6 +23,8 @@ template <class F> void for_every_operator(const F& look) {
     problem.in_place = false;
     problem.single.clear();
     problem.master = {true};
+    for (const OperandSpec& spec : contract->operands)
+      if (spec.optional && contract->has_once(spec)) problem.once.emplace_back(spec.name);
     for (const OptionSpec& option : contract->options)  // what is given may want a choice
       if (!option.choices.empty()) problem.options.emplace_back(option.name, option.choices[0]);
     if (contract->list) problem.list = {4, 4};
@@ -37,7 +39,10 @@ template <class F> void for_every_operator(const F& look) {
     look(*contract, instance->call());
   }
 }
-View& operand(Call& call, std::size_t i) { return call.contract->list ? call.list[1][i] : call.operands[i]; }
+View& operand(Call& call, std::size_t i) {
+  if (!call.contract->list) return call.operands[i];
+  return call.list[call.contract->has_once(call.contract->operands[i]) ? 0 : 1][i];
+}
 
 void expect_refused(Call call, std::string_view name, std::string_view words) {
   const Status status = check(call);
@@ -68,9 +73,9 @@ TEST(Requirements, EveryOperandThatIsNotOptionalIsGiven) {
 bool allowed(TypeRule rule, Type type, Type storage) {
   switch (rule) {
     case TypeRule::storage: return type == storage;
+    case TypeRule::floating: return type == Type::f16 || type == Type::bf16 || type == Type::f32;
     case TypeRule::f32: return type == Type::f32;
     case TypeRule::storage_or_f32: return type == storage || type == Type::f32;
-    case TypeRule::floating: return type == Type::f16 || type == Type::bf16 || type == Type::f32;
     case TypeRule::index: return type == Type::i32 || type == Type::i64;
     case TypeRule::i64: return type == Type::i64;
   }
@@ -97,6 +102,12 @@ TEST(Requirements, EveryOperandHasATypeOfTheTableAndStorageIsOneType) {
   });
 }
 
+// Whether a list's tensors have one operand: then there is nothing that its shape could differ from.
+bool alone(const Contract& contract) {
+  return std::count_if(contract.operands.begin(), contract.operands.end(),
+                       [&](const OperandSpec& spec) { return !contract.has_once(spec); }) == 1;
+}
+
 TEST(Requirements, EveryOperandHasTheShapeOfTheTable) {
   for_every_operator([](const Contract& contract, const Call& good) {
     for (std::size_t i = 0; i < contract.operands.size(); ++i) {
@@ -107,7 +118,9 @@ TEST(Requirements, EveryOperandHasTheShapeOfTheTable) {
           Call call = good;
           operand(call, i).rank = wrong;
           // A tensor of a list may have up to four dimensions: then it is its shape that is wrong.
-          expect_refused(call, spec.name, contract.list && wrong <= kMaxRank ? "shape [" : "dimension");
+          const bool any = contract.list && !contract.has_once(spec) && wrong <= kMaxRank;
+          if (any && alone(contract)) continue;
+          expect_refused(call, spec.name, any ? "shape [" : "dimension");
         }
       for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) {
         std::size_t occurrences = 0;
@@ -119,7 +132,9 @@ TEST(Requirements, EveryOperandHasTheShapeOfTheTable) {
           view.shape[d] = size;
           if (rank == 2) view.row_stride = std::max(view.row_stride, view.cols());
           // A size that stands alone may be any from 1 on.
-          if (size < 1 || occurrences > 1 || spec.shape[d] == "1") expect_refused(call, spec.name, "shape [");
+          const bool may_be_empty = contract.list && occurrences == 1 && spec.shape[d] != "1" && size == 0;
+          if ((size < 1 && !may_be_empty) || occurrences > 1 || spec.shape[d] == "1")
+            expect_refused(call, spec.name, "shape [");
         }
       }
     }
@@ -223,8 +238,18 @@ TEST(Requirements, AListHoldsATensorAndOneOfThemElements) {
     expect_refused(call, "list", "the list of tensors is empty");
     call = good;
     for (Operands& set : call.list)
-      for (View& view : set) view.shape[0] = 0;
-    expect_refused(call, "list", "has no elements in any tensor of the list");
+      for (std::size_t i = 0; i < contract.operands.size(); ++i)
+        if (!contract.has_once(contract.operands[i])) set[i].shape[0] = 0;
+    if (contract.may_be_empty)
+      EXPECT_TRUE(check(call).ok());
+    else
+      expect_refused(call, "list", "has no elements in any tensor of the list");
+    for (std::size_t i = 0; i < contract.operands.size(); ++i)
+      if (contract.has_once(contract.operands[i])) {
+        call = good;
+        call.list[1][i] = call.list[0][i];
+        expect_refused(call, contract.operands[i].name, "a call has one");
+      }
   });
 }
 

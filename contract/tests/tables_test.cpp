@@ -15,6 +15,7 @@
 #include "operators/cross_entropy/definition.h"
 #include "operators/embedding/definition.h"
 #include "operators/gemm/definition.h"
+#include "operators/gradient/definition.h"
 #include "operators/layernorm/definition.h"
 #include "operators/rmsnorm/definition.h"
 #include "operators/softmax/definition.h"
@@ -100,7 +101,10 @@ TEST(Contracts, HaveFallbacksTheyThemselvesAllow) {
 }
 
 // A definition's names carry positions and types; the contract's tables must say the same.
-template <int I> bool agrees(Storage<I>, TypeRule rule) { return rule == TypeRule::storage; }
+template <int I> bool agrees(Storage<I>, TypeRule rule) {
+  return rule == TypeRule::storage || rule == TypeRule::floating;
+}
+template <int I> bool agrees(Once<I>, TypeRule rule) { return rule == TypeRule::f32 || rule == TypeRule::i64; }
 template <int I> bool agrees(Single<I>, TypeRule rule) { return rule == TypeRule::f32; }
 template <int I> bool agrees(Floating<I>, TypeRule rule) { return rule == TypeRule::floating; }
 template <int I> bool agrees(StorageOrSingle<I>, TypeRule rule) { return rule == TypeRule::storage_or_f32; }
@@ -123,7 +127,16 @@ TEST(Definitions, NameAdamwsOperandsAsTheContractDoes) {
   EXPECT_OPERAND(Step, v);
   EXPECT_OPERAND(Step, grad);
   EXPECT_OPERAND(Step, master);
+  EXPECT_OPERAND(Step, scale);
+  EXPECT_OPERAND(Step, norm);
+  EXPECT_OPERAND(Step, outcome);
   EXPECT_OPTION(Step, skip_nonfinite);
+}
+TEST(Definitions, NameGradientsOperandsAsTheContractDoes) {
+  using gradient::Norm;
+  EXPECT_OPERAND(Norm, grad);
+  EXPECT_OPERAND(Norm, norm);
+  EXPECT_OPERAND(Norm, scale);
 }
 TEST(Definitions, NameLayernormsOperandsAsTheContractDoes) {
   using layernorm::Backward, layernorm::Forward;
@@ -215,15 +228,23 @@ Checked checked(const testing::Problem& problem) {
   return c;
 }
 
-// A plan has one type for an operand of all tensors, so no rule may let tensors differ in it.
-TEST(Lists, OperandsHaveOneTypeInAllTensors) {
+// A plan has one type for an operand of all tensors, or is told each tensor's: no other rule may let them differ.
+TEST(Lists, OperandsHaveOneTypeInAllTensorsOrEachItsOwn) {
   for (const Contract* contract : contracts())
     for (const OperandSpec& spec : contract->operands)
       if (contract->list) {
-        EXPECT_TRUE(spec.type == TypeRule::storage || spec.type == TypeRule::f32 || spec.type == TypeRule::i64)
+        EXPECT_TRUE(spec.type == TypeRule::storage || spec.type == TypeRule::floating || spec.type == TypeRule::f32 ||
+                    spec.type == TypeRule::i64)
             << contract->name << " " << spec.name;
         EXPECT_TRUE(spec.shape[1].empty()) << contract->name << " " << spec.name << ": one symbol for any shape";
       }
+}
+
+// A tensor's part of a table is what stands in front.
+TEST(Lists, WhatACallHasOnceStandsBehindTheTensorsOperands) {
+  for (const Contract* contract : contracts())
+    for (std::size_t i = 0; i < contract->operands.size() && contract->list; ++i)
+      EXPECT_EQ(contract->has_once(contract->operands[i]), i >= contract->tensor_operands()) << contract->name;
 }
 
 // A formula's symbols are those of the set at hand; a list of tensors leaves no symbol behind that is only the last's.
@@ -250,6 +271,8 @@ TEST(Cost, CountsEachInputReadOnceAndEachOutputWrittenOnce) {
       {"adamw.step n=10 t=1", 10 * (2 + 4 + 4 + 2), 10 * (2 + 4 + 4), 170},
       {"adamw.step n=10+0+5 t=1 master=yes", 15 * (4 + 4 + 2 + 4), 15 * (2 + 4 + 4 + 4), 255},
       {"adamw.step n=10+0+5 t=1 master=no+yes+yes", 10 * 12 + 5 * 14, 10 * 10 + 5 * 14, 255},
+      {"adamw.step n=10+5 t=1 scale=yes norm=yes outcome=yes", 15 * 12 + 4, 15 * 10 + 8, 15 * 18},
+      {"gradient.norm n=10+0+5 type=f16+f32+bf16", 20 + 10, 8, 30},
       {"layernorm.forward rows=3 cols=5", 30 + 10 + 10, 30 + 12 + 12, 120},
       {"layernorm.backward rows=3 cols=5 single=dgamma+dbeta", 30 + 30 + 10 + 12 + 12, 30 + 20 + 20, 225},
       {"layernorm.forward rows=3 cols=5 master=yes single=residual", 30 + 10 + 10 + 60, 30 + 12 + 12 + 60, 135},
@@ -283,6 +306,7 @@ constexpr std::int64_t kCacheLine = 64;
 TEST(Workspace, BoundsTheScratchOfACall) {
   const char* lines[] = {
       "adamw.step n=1,70000 t=1",
+      "gradient.norm n=0,1,70000,2048*40+0*3+5 type=f16",
       "layernorm.forward rows=1,33,5000 cols=1,17,2049",
       "layernorm.backward rows=1,33,1025,21001 cols=1,17,129 single=no,yes",
       "layernorm.forward rows=33 cols=17,2049 master=yes single=no,yes",

@@ -13,13 +13,15 @@ template <class N> struct Pair {
 
 template <class N, class D> struct EachMachine : D::Names {
   const Call& call_;
-  Data<N> data_;
+  Data<N> data_, first_;  // of this tensor, and of the first set, which holds what a list's call has once
   std::int64_t i_ = 0;
 
-  EachMachine(const Call& c, Data<N> d) : call_(c), data_(d) {}
+  EachMachine(const Call& c, Data<N> d, Data<N> f) : call_(c), data_(d), first_(f) {}
   template <int I> N value(Scalar<I>) const { return N::given(call_.scalars[I]); }
   template <int I> std::int64_t value(IntegerOption<I>) const { return call_.option(I).i; }
   template <class O> bool has(O) const { return data_.view(O::index).present(); }
+  template <int I> bool has(Once<I>) const { return first_.view(I).present(); }
+  template <int I> N once(Once<I>) const { return first_.read(I, 0); }
   template <class O> N load(O) const { return data_.read(O::index, row_of(O{}), column_of(O{})); }
   template <class O> void store(O, N v) { data_.write(O::index, row_of(O{}), column_of(O{}), std::move(v)); }
   template <class O, class I> void convert(O out, I in) { store(out, load(in)); }
@@ -59,7 +61,7 @@ template <class N, class D> void run_each(const Call& call, const Sets<N>& given
   const std::span<const Operands> sets = sets_of(call);
   made.assign(sets.size(), {});
   for (std::size_t t = 0; t < sets.size(); ++t) {
-    EachMachine<N, D> m(call, Data<N>(sets[t], given, made, t));
+    EachMachine<N, D> m(call, Data<N>(sets[t], given, made, t), Data<N>(sets[0], given, made, 0));
     const std::int64_t work = requires { D::table; } ? sets[t][0].elements() / 2 : sets[t][0].elements();
     for (m.i_ = 0; m.i_ < work; ++m.i_) D::element(m);
   }

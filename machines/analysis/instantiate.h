@@ -4,6 +4,7 @@
 #include "machines/analysis/dual.h"
 #include "machines/analysis/each.h"
 #include "machines/analysis/interval.h"
+#include "machines/analysis/list_sum.h"
 #include "machines/analysis/machine.h"
 #include "machines/analysis/row.h"
 #include "machines/analysis/segment.h"
@@ -12,6 +13,7 @@
 namespace tokitai::analysis {
 
 template <class N, class D> constexpr Kernel<N> kernel(patterns::Each) { return &run_each<N, D>; }
+template <class N, class D> constexpr Kernel<N> kernel(patterns::ListSum) { return &run_list_sum<N, D>; }
 template <class N, class D> constexpr Kernel<N> kernel(patterns::Row) { return &run_row<N, D>; }
 template <class N, class D> constexpr Kernel<N> kernel(patterns::Segment) { return &run_segment<N, D>; }
 template <class N, class D> constexpr Kernel<N> kernel(patterns::Tile) { return &run_tile<N, D>; }

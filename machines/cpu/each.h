@@ -26,20 +26,29 @@ template <class D, Type S, bool kKeeps = false> struct EachMachine : D::Names {
   // Copies, which no store to a tensor can change: so they stay in registers.
   const std::array<float, kMaxScalars> scalars;
   const std::array<void*, kMaxOperands> data;
+  const std::array<void*, kMaxOperands> first;  // the list's first set, which holds what the call has once
   const Journal::Kept kept;
   const std::int64_t kept_begin;  // the element whose place is the first in `kept`
   std::int64_t i = 0;
   std::int64_t count = kWidth;
+  bool was_skipped = false;
 
   TK_FN EachMachine(const Call& c, const Operands& tensor, const Journal::Kept& k = {}, std::int64_t begin = 0)
       : call(c),
         scalars(c.scalars),
         data(pointers(tensor, std::make_index_sequence<kMaxOperands>())),
+        first(pointers(c.list.front(), std::make_index_sequence<kMaxOperands>())),
         kept(k),
         kept_begin(begin) {}
   template <int I> TK_FN float value(Scalar<I>) const { return scalars[I]; }
   template <int I> TK_FN std::int64_t value(IntegerOption<I>) const { return call.option(I).i; }
   template <class O> TK_FN bool has(O) const { return data[O::index] != nullptr; }
+  template <int I> TK_FN bool has(Once<I>) const { return first[I] != nullptr; }
+  template <int I> TK_FN float once(Once<I>) const { return *static_cast<const float*>(first[I]); }
+  template <int I> TK_FN void put_once(Once<I> out, std::int64_t v) const {
+    if (has(out)) *static_cast<std::int64_t*>(first[I]) = v;
+  }
+  TK_FN std::int64_t skipped() const { return was_skipped ? 1 : 0; }
   template <int I> TK_FN Lanes load(Storage<I>) const { return read<S>(I); }
   template <int I> TK_FN Lanes load(Single<I>) const { return read<Type::f32>(I); }
   template <int I> TK_FN void store(Storage<I>, Lanes v) const { write<S>(I, v); }
@@ -109,13 +118,13 @@ __attribute__((flatten)) std::int64_t first_invalid(const Call& call, const Oper
   return -1;
 }
 
-template <class D, Type S> Answer run_each(const Call& call, Pool& pool) {
-  const std::int64_t units = list_units(list_elements(call));
-  const Journal journal(call.journal);
-  const bool resumed = call.journal != nullptr && journal.begun();
-
+// Whether the step is called off, by what the call has once or by its first element that is not valid.
+template <class D, Type S> Answer check_each(const Call& call, Pool& pool, std::int64_t units) {
+  const EachMachine<D, S> whole(call, Operands{});  // no tensor is asked
+  if constexpr (requires { D::valid_once(whole); })
+    if (D::checked_once(whole) && !D::valid_once(whole)) return {Answer::skipped, kByTheCall, kByTheCall};
   if constexpr (requires(EachMachine<D, S>& m) { D::valid(m); }) {
-    if (!resumed && D::checked(EachMachine<D, S>(call, Operands{}))) {  // by its options: no tensor is asked
+    if (D::checked(whole)) {
       constexpr std::int64_t kNone = INT64_MAX;
       std::atomic<std::int64_t> first_unit{kNone};
       const auto scan = [&](std::int64_t unit) {
@@ -134,18 +143,37 @@ template <class D, Type S> Answer run_each(const Call& call, Pool& pool) {
       if (first_unit != kNone) return scan(first_unit);
     }
   }
+  return {};
+}
+
+// What the call has once is written last: a call that was ended before may still be called off.
+template <class D, Type S> Answer finished(const Call& call, const Answer& answer) {
+  if constexpr (requires(EachMachine<D, S>& m) { D::finish(m); }) {
+    EachMachine<D, S> m(call, Operands{});
+    m.was_skipped = answer.kind == Answer::skipped;
+    D::finish(m);
+  }
+  return answer;
+}
+
+template <class D, Type S> Answer run_each(const Call& call, Pool& pool) {
+  const std::int64_t units = list_units(list_elements(call));
+  const Journal journal(call.journal);
+  const bool resumed = call.journal != nullptr && journal.begun();
+  const Answer answer = resumed ? Answer{} : check_each<D, S>(call, pool, units);
+  if (answer.kind != Answer::good) return finished<D, S>(call, answer);
   if (call.journal == nullptr) {
     pool.run(units, [&](std::int64_t unit, int) {
       for_each_run(call, unit, [&](std::int64_t, const Operands& tensor, std::int64_t begin, std::int64_t end) {
         update<D, S>(call, tensor, begin, end);
       });
     });
-    return {};
+    return finished<D, S>(call, answer);
   }
   if (resumed) journal.put_back(call);
   journal.begin();
   pool.run(units, [&](std::int64_t unit, int) { update_kept<D, S>(call, journal, unit); });
-  return {};
+  return finished<D, S>(call, answer);
 }
 
 }  // namespace tokitai::cpu::TK_ISA

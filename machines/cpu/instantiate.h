@@ -3,6 +3,7 @@
 #pragma once
 #include "machines/cpu/each.h"
 #include "machines/cpu/each_tensor.h"
+#include "machines/cpu/list_sum.h"
 #include "machines/cpu/row_run.h"
 #include "machines/cpu/segment.h"
 #include "machines/cpu/tile.h"
@@ -14,6 +15,9 @@ template <class D, Type S> Answer run(patterns::Each, const Call& call, Pool& po
     return run_each<D, S>(call, pool);
   else
     return run_tensor<D, S>(call, pool);
+}
+template <class D, Type> Answer run(patterns::ListSum, const Call& call, Pool& pool) {
+  return run_list_sum<D>(call, pool);
 }
 template <class D, Type S> Answer run(patterns::Row, const Call& call, Pool& pool) { return run_row<D, S>(call, pool); }
 template <class D, Type S> Answer run(patterns::Segment, const Call& call, Pool& pool) {

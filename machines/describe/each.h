@@ -14,6 +14,17 @@ template <class D> struct EachMachine : Asked<D> {
 
   EachMachine(const Call& c, Set operands) : Asked<D>(c), given(operands) {}
   template <class O> bool has(O) const { return holds(given, O::index); }
+  template <int I> bool has(Once<I>) const { return call.list.front()[I].present(); }
+  template <int I> Traced once(Once<I>) const {
+    record.reads |= set_of(I);
+    return traced();
+  }
+  template <int I, class V> void put_once(Once<I> out, V) const {
+    if (!has(out)) return;
+    record.writes |= set_of(I);
+    record.once |= set_of(I);
+  }
+  std::int64_t skipped() const { return 0; }
   template <class O> Traced load(O) const {
     record.reads |= set_of(O::index);
     return traced();
@@ -56,6 +67,12 @@ template <class D> Record describe_each(const Call& call) {
     m.element([&] { return D::element(m), 0; });
     if constexpr (requires { D::valid(m); })
       if (D::checked(m)) all.checks = true;
+    if constexpr (requires { D::valid_once(m); })
+      if (D::checked_once(m)) {
+        all.checks_once = true;
+        static_cast<void>(D::valid_once(m));
+      }
+    if constexpr (requires { D::finish(m); }) D::finish(m);
     if constexpr (requires { D::accepts(m); })
       if (D::asks(m)) {
         static_cast<void>(D::accepts(m));
@@ -67,6 +84,7 @@ template <class D> Record describe_each(const Call& call) {
     }
     all.reads |= m.record.reads;
     all.writes |= m.record.writes;
+    all.once |= m.record.once;
     all.options |= m.record.options;
     all.scalars |= m.record.scalars;
     all.operations = std::max(all.operations, m.tally.operations);

@@ -16,7 +16,8 @@ struct Operand {
 // One tensor of a list (the each pattern), with as many operands as the operator has: every block looks its tensor up.
 template <int operands> struct Tensor {
   std::int64_t length;
-  std::int64_t first;  // how many pieces of work the tensors before it make
+  std::int64_t first;   // how many pieces of work the tensors before it make
+  std::uint64_t kinds;  // element types of its operands, four bits each
   Address<void*, Element> data[operands];
 };
 
@@ -36,5 +37,6 @@ struct Arguments {
 };
 
 inline constexpr std::uint64_t kUnflagged = ~std::uint64_t{0};
+inline constexpr std::uint64_t kCalledOff = kUnflagged - 1;  // a list's step, by what the call has once
 
 }  // namespace tokitai::device

@@ -10,8 +10,25 @@
 
 namespace tokitai::device {
 
+// The tensor that a piece of work belongs to: the last whose pieces begin at or before it.
+template <class Tensor> TK_FN Place<InList, int> tensor_of(const Arguments& arguments, i64 piece) {
+  const Global<const Tensor, InList> tensors = global<const Tensor, InList>(arguments.tensors);
+  Place<InList, int> low = 0, high = TK_AS_PROVED(static_cast<int>(arguments.extent[0]) - 1,
+                                                  last_of_list(static_cast<int>(arguments.extent[0])));
+  while (low < high) {
+    const Place<InList, int> middle = middle_of(low, high);
+    const Tensor at = tensors[middle];
+    if (at.first <= piece)
+      low = middle;
+    else
+      high = TK_AS_PROVED(middle - 1, before_middle(middle));
+  }
+  return low;
+}
+
 template <class D, EachPlan P> struct EachMachine : D::Names {
   template <class O> static constexpr Kind kind = kind_at(P.kinds, O::index);
+  template <int I> static constexpr bool has_once = kind_at(P.kinds, I) != Kind::absent;
 
   using Tensor = device::Tensor<P.operands>;
 
@@ -20,6 +37,7 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
   Place<Element, i64> first{};   // of this thread's elements
   Place<Existing, int> count{};  // of them that exist
   bool aligned = true;           // every access may be 16 bytes wide
+  bool was_skipped = false;
 
   TK_FN explicit EachMachine(const Arguments& a) : arguments(a) {}
   template <int I> TK_FN float value(Scalar<I>) const {
@@ -35,6 +53,19 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
     else
       return kind<O> != Kind::absent;
   }
+
+  template <int I> TK_FN constexpr bool has(Once<I>) const { return has_once<I>; }
+  // What the call has once lies in memory that only launches before this one wrote.
+  template <int I> TK_FN float once(Once<I> operand) const {
+    if constexpr (has_once<I>) return from_bits(u32(global<const u32, Counted>(arguments.operand[I].data)[0]));
+    return static_cast<void>(operand), 0.0f;
+  }
+  template <int I> TK_FN void put_once(Once<I>, i64 v) const {
+    if constexpr (has_once<I>)
+      if (block_index() == 0 && thread_index() == 0)
+        global<u64, Counted>(arguments.operand[I].data)[0] = static_cast<u64>(v);
+  }
+  TK_FN i64 skipped() const { return was_skipped ? 1 : 0; }
 
   template <class O> TK_FN Pack<P.wide> load(O) const {
     Pack<P.wide> r;
@@ -64,24 +95,9 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
     }
   }
 
-  // The tensor that this piece of work belongs to: the last whose pieces begin at or before it.
-  TK_FN Place<InList, int> tensor_of(i64 piece) const {
-    const Global<const Tensor, InList> tensors = global<const Tensor, InList>(arguments.tensors);
-    Place<InList, int> low = 0, high = TK_AS_PROVED(static_cast<int>(arguments.extent[0]) - 1,
-                                                    last_of_list(static_cast<int>(arguments.extent[0])));
-    while (low < high) {
-      const Place<InList, int> middle = middle_of(low, high);
-      const Tensor at = tensors[middle];
-      if (at.first <= piece)
-        low = middle;
-      else
-        high = TK_AS_PROVED(middle - 1, before_middle(middle));
-    }
-    return low;
-  }
   // Calls f(which) for each of this thread's vectors of a piece, with that tensor's elements in place.
   template <class F> TK_FN void for_piece(Place<Row, i64> piece, F f) {
-    const Place<InList, int> which = tensor_of(piece);
+    const Place<InList, int> which = tensor_of<Tensor>(arguments, piece);
     tensor = global<const Tensor, InList>(arguments.tensors)[which];
     Multiples address{};
     TK_UNROLL
@@ -100,11 +116,17 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
 };
 
 template <class D, EachPlan P> TK_FN void each_kernel(const Arguments& arguments) {
+  EachMachine<D, P> m(arguments);
   if constexpr (P.checked) {
     await_earlier();
-    if (refused(arguments)) return;
+    m.was_skipped = refused(arguments);
   }
-  EachMachine<D, P> m(arguments);
+  if constexpr (P.checked_once) {
+    m.was_skipped = !D::valid_once(m);
+    if (m.was_skipped && block_index() == 0 && thread_index() == 0) refuse(arguments, kCalledOff);
+  }
+  if constexpr (requires { D::finish(m); }) D::finish(m);
+  if (m.was_skipped) return;
   for (Place<Row, i64> piece = TK_AS_PROVED(block_index(), worker_of(block_index(), 1)); piece < arguments.extent[1];
        piece += TK_AS_PROVED(grid_size(), workers_of(grid_size(), 1)))
     m.for_piece(piece, [&](int) { D::element(m); });

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "compiler/compiler.h"
+#include "contract/roles.h"
 #include "machines/device/plan_parts.h"
 
 namespace tokitai::device {
@@ -39,8 +40,9 @@ std::uint32_t zero_scalars(const Call& call) {
 Arguments arguments_of(const Call& call) {
   Arguments a{};
   static_assert(kOperands == kMaxOperands && kOptions == kMaxOptions && kScalars == kMaxScalars);
-  for (std::size_t i = 0; i < call.operands.size(); ++i)
-    a.operand[i] = {call.operands[i].data, call.operands[i].rank >= 2 ? call.operands[i].row_stride : 1};
+  const Operands& operands = sets_of(call).front();  // of a list, where it has what belongs to no tensor
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    a.operand[i] = {operands[i].data, operands[i].rank >= 2 ? operands[i].row_stride : 1};
   for (std::size_t i = 0; i < call.scalars.size(); ++i) a.scalar[i] = call.scalars[i];
   for (std::size_t i = 0; i < call.options.size(); ++i) {
     a.option[i] = call.options[i].i;
@@ -103,10 +105,13 @@ std::string text_of(const RowPlan& p) {
 std::string text_of(const EachPlan& p) {
   return fmt::format(
       "EachPlan plan{{.kinds = {:#x}, .operands = {}, .mixed = {:#x}, .zeros = {:#x}, .wide = {}, .turns = {}, "
-      ".threads = {}, .checked "
-      "= {}, .access = {}, .lanes = {}, .period = {}, .choices = {:#x}}}",
-      p.kinds, p.operands, p.mixed, p.zeros, p.wide, p.turns, p.threads, p.checked, p.access, p.lanes, p.period,
-      p.choices);
+      ".threads = {}, .checked = {}, .checked_once = {}, .access = {}, .lanes = {}, .period = {}, .choices = {:#x}}}",
+      p.kinds, p.operands, p.mixed, p.zeros, p.wide, p.turns, p.threads, p.checked, p.checked_once, p.access, p.lanes,
+      p.period, p.choices);
+}
+std::string text_of(const ListSumPlan& p) {
+  return fmt::format("ListSumPlan plan{{.kinds = {{{:#x}, {:#x}, {:#x}}}, .operands = {}, .bytes = {}, .threads = {}}}",
+                     p.kinds[0], p.kinds[1], p.kinds[2], p.operands, p.bytes, p.threads);
 }
 std::string text_of(const SegmentPlan& p) {
   return fmt::format(
@@ -149,6 +154,7 @@ Answer answer_of(Pattern pattern, std::uint64_t flag) {
   constexpr std::uint64_t kTooMany = std::uint64_t{1} << 63, kRowRefused = kTooMany,
                           kPositions = (std::uint64_t{1} << 40) - 1;
   if (flag == kUnflagged) return {};
+  if (flag == kCalledOff) return {Answer::skipped, kByTheCall, kByTheCall};
   if (pattern == Pattern::each && (flag & kRowRefused) != 0)
     return {Answer::refused, static_cast<std::int64_t>(flag & ~kRowRefused)};
   if (pattern == Pattern::each)
@@ -161,6 +167,7 @@ namespace {
 Result<Program> plan_with(const Record& record, const Call& call, const Machinery& machinery) {
   switch (record.pattern) {
     case Pattern::each: return plan_each(call, record, machinery);
+    case Pattern::list_sum: return plan_list_sum(call, machinery);
     case Pattern::row: return plan_row(call, record, machinery);
     case Pattern::segment: return plan_segment(call, record, machinery);
     case Pattern::tile: return plan_tile(call, record, machinery);

@@ -27,7 +27,7 @@ struct Machinery {
 inline constexpr int kVariants = 4;
 
 // The constants a kernel was made with; none where it has no place of its own to speak of (a check).
-using Constants = std::variant<std::monostate, EachPlan, RowPlan, SegmentPlan, TilePlan>;
+using Constants = std::variant<std::monostate, EachPlan, ListSumPlan, RowPlan, SegmentPlan, TilePlan>;
 
 struct Launch {
   std::string source;  // the main text

@@ -17,11 +17,13 @@ void choose_operands(const Call& call, const Machinery& machinery, EachPlan& p) 
   for (const Operands& tensor : call.list) {
     if (tensor[0].elements() == 0) continue;
     p.kinds |= kinds_of(tensor);  // an operand has one type in all of them
-    for (std::size_t i = 0; i < call.contract->operands.size(); ++i) (tensor[i].present() ? given : lacking) |= 1u << i;
+    for (int i = 0; i < p.operands; ++i) (tensor[static_cast<std::size_t>(i)].present() ? given : lacking) |= 1u << i;
   }
   p.mixed = given & lacking;
-  for (std::size_t i = 0; i < call.contract->operands.size() && machinery.variant == 3; ++i)
-    if (call.contract->operands[i].optional) p.mixed |= given & 1u << i;
+  for (int i = 0; i < p.operands && machinery.variant == 3; ++i)
+    if (call.contract->operands[static_cast<std::size_t>(i)].optional) p.mixed |= given & 1u << i;
+  // What the call has once lies with the first tensor, even if that has no elements.
+  p.kinds |= kinds_of(call.list.front()) >> (4 * p.operands) << (4 * p.operands);
 }
 
 std::string words_of(const Call& call, const EachPlan& p) {
@@ -48,7 +50,7 @@ Launch launch_of(const Call& call, const Machinery& machinery, std::string_view 
   launch.kernel = kernel_name(*call.contract, suffix);
   launch.plan = words;
   launch.block = plan.threads;
-  launch.integer_atomics = !suffix.empty();  // a check's flag
+  launch.integer_atomics = !suffix.empty() || plan.checked_once;  // a check's flag
   launch.source =
       source_of(call, machinery, header, text_of(plan), launch, fmt::format("{}<Definition, plan>", kernel), 1);
   launch.work = std::min<std::int64_t>(blocks, std::numeric_limits<int>::max());
@@ -58,19 +60,20 @@ Launch launch_of(const Call& call, const Machinery& machinery, std::string_view 
 
 Program plan_list(const Call& call, const Machinery& machinery, const Record& record) {
   EachPlan p{};
-  p.operands = static_cast<int>(call.contract->operands.size());
+  p.operands = static_cast<int>(call.contract->tensor_operands());
   choose_operands(call, machinery, p);
   p.zeros = zero_scalars(call);
   p.wide = machinery.variant == 2 ? 8 : 4;
   p.turns = machinery.variant == 3 ? 3 : 1;
   p.threads = machinery.variant == 1 ? 128 : 256;
   p.checked = record.checks;
+  p.checked_once = record.checks_once;
 
   Program program;
   program.pattern = Pattern::each;
   program.arguments = arguments_of(call);
-  program.tensors = TensorTable(call.contract->operands.size());
-  program.checked = p.checked;
+  program.tensors = TensorTable(call.contract->tensor_operands());
+  program.checked = p.checked || p.checked_once;
   std::int64_t pieces = 0;
   for (const Operands& operands : call.list) {
     program.tensors.add(operands, pieces);

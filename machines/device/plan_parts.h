@@ -8,7 +8,6 @@
 
 namespace tokitai::device {
 
-Kind kind_of(const View& view);
 std::uint64_t kinds_of(const Operands& operands);
 // The scalars that are +0: constants for the compiler.
 std::uint32_t zero_scalars(const Call& call);
@@ -24,11 +23,13 @@ std::string kernel_name(const Contract& contract, std::string_view suffix);
 
 std::string text_of(const RowPlan& plan);
 std::string text_of(const EachPlan& plan);
+std::string text_of(const ListSumPlan& plan);
 std::string text_of(const SegmentPlan& plan);
 std::string text_of(const TilePlan& plan);
 
 Result<Program> plan_row(const Call& call, const Record& record, const Machinery& machinery);
 Result<Program> plan_each(const Call& call, const Record& record, const Machinery& machinery);
+Result<Program> plan_list_sum(const Call& call, const Machinery& machinery);
 Result<Program> plan_segment(const Call& call, const Record& record, const Machinery& machinery);
 Result<Program> plan_tile(const Call& call, const Record& record, const Machinery& machinery);
 

@@ -34,18 +34,27 @@ struct RowPlan {
 
 struct EachPlan {
   std::uint64_t kinds;  // of the operands that any tensor has
-  int operands;         // of the operator: a tensor's part of the table
+  int operands;         // of a tensor: its part of the table
   std::uint32_t mixed;  // bit i: some tensors have operand i and others lack it, so each is asked
   std::uint32_t zeros;
   int wide;   // neighbouring elements of a thread
   int turns;  // how often a thread takes such in one piece of work; of a single tensor at once
   int threads;
   bool checked;
+  bool checked_once = false;  // by what a list's call has once, before any element
   // Of a single tensor; a list has none of these.
   int access = 0;             // bytes of one memory access
   int lanes = 0;              // threads that share a row; 0: its rows lie without gaps, as one
   int period = 0;             // columns of the table that repeats along a row; 0: there is none
   std::uint64_t choices = 0;  // four bits per option: the value of a flag or choice, and 1; 0: read by the kernel
+};
+
+// A sum over every element of a list. A group of 32 threads sums up a block of 2048, a block of threads a chain of 32.
+struct ListSumPlan {
+  std::uint64_t kinds[3];  // what tensors of the list have, ascending; 0: fewer kinds of them
+  int operands;            // of a tensor
+  int bytes;               // of a thread's neighbouring elements, one access
+  int threads;
 };
 
 struct SegmentPlan {

@@ -8,16 +8,21 @@
 
 namespace tokitai::device {
 
+Kind kind_of(const View& view);
+
 class TensorTable {
  public:
   TensorTable() = default;
   explicit TensorTable(std::size_t operands) : operands_(operands) {}
 
-  // `first`: how many pieces of work the tensors before it make.
-  void add(const Operands& tensor, std::int64_t first) {
+  // `first`: how many pieces of work the tensors before it make. Returns its operands' kinds.
+  std::uint64_t add(const Operands& tensor, std::int64_t first) {
+    const std::uint64_t kinds = kinds_of(tensor, operands_);
     words_.push_back(static_cast<std::uint64_t>(tensor[0].elements()));
     words_.push_back(static_cast<std::uint64_t>(first));
+    words_.push_back(kinds);
     for (std::size_t i = 0; i < operands_; ++i) words_.push_back(address_of(tensor[i]));
+    return kinds;
   }
   // Puts the operands of lists of the same lengths in.
   void bind(const std::vector<Operands>& list) {
@@ -32,9 +37,14 @@ class TensorTable {
   bool operator==(const TensorTable&) const = default;
 
  private:
-  static constexpr std::size_t kHead = 2;  // length and first
+  static constexpr std::size_t kHead = 3;  // length, first and kinds
   static_assert(sizeof(Tensor<3>) == (kHead + 3) * sizeof(std::uint64_t));
 
+  static std::uint64_t kinds_of(const Operands& tensor, std::size_t operands) {
+    std::uint64_t kinds = 0;
+    for (std::size_t i = 0; i < operands; ++i) kinds |= static_cast<std::uint64_t>(kind_of(tensor[i])) << (4 * i);
+    return kinds;
+  }
   // Null where a tensor lacks the operand.
   static std::uint64_t address_of(const View& v) { return v.present() ? reinterpret_cast<std::uint64_t>(v.data) : 0; }
   std::size_t words_each() const { return kHead + operands_; }

@@ -262,8 +262,7 @@ Status GpuMachine::run(const Call& call, Outcome* outcome) {
   } else if (p.checked && p.pattern != device::Pattern::each) {  // nobody asks whether a step was skipped
     control_.remember(slot, call, p.pattern);
   }
-  if (!answered.skipped)
-    if (Status s = staged.take_back(); !s.ok()) return s;
+  if (Status s = staged.take_back(answered.skipped); !s.ok()) return s;
   answered.host_bytes_copied = staged.bytes_copied();
   if (outcome != nullptr) *outcome = answered;
   return {};

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "contract/roles.h"
+
 namespace tokitai::gpu {
 namespace {
 
@@ -65,7 +67,8 @@ Prepared* Memo::keep(const std::string& key, std::unique_ptr<Prepared> prepared)
 }
 
 void Prepared::bind(const Call& call) {
-  for (std::size_t i = 0; i < call.operands.size(); ++i) arguments.operand[i].data = call.operands[i].data;
+  const Operands& operands = sets_of(call).front();
+  for (std::size_t i = 0; i < operands.size(); ++i) arguments.operand[i].data = operands[i].data;
   for (std::size_t i = 0; i < call.scalars.size(); ++i) arguments.scalar[i] = call.scalars[i];
   for (std::size_t i = 0; i < call.options.size(); ++i) arguments.option[i] = call.options[i].i;
   if (!tensors.empty()) tensors.bind(call.list);
@@ -73,8 +76,9 @@ void Prepared::bind(const Call& call) {
 
 bool Prepared::bindable(const Call& call) const {
   if (!tensors.empty() && tensors.size() != call.list.size()) return false;
-  for (std::size_t i = 0; i < call.operands.size(); ++i)
-    if (arguments.operand[i].data != call.operands[i].data) return false;
+  const Operands& operands = sets_of(call).front();
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (arguments.operand[i].data != operands[i].data) return false;
   for (std::size_t i = 0; i < call.options.size(); ++i)
     if (arguments.option[i] != call.options[i].i) return false;
   if (!tensors.empty()) {

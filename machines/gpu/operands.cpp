@@ -63,7 +63,7 @@ Status StagedOperands::collect(const Call& call, Operands& set) {
       for (Copy& copy : copies_)
         if (same_view(copy.host, view)) shared = &copy;
     if (shared == nullptr) {
-      Copy copy{view, view, false, false, place.kind == Place::pinned, {}};
+      Copy copy{view, view, false, false, call.contract->has_once(spec), place.kind == Place::pinned, {}};
       move_closer(copy.device);
       const auto offset = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data) % 16);
       auto block = OwnedBlock::make(context_, bytes_from_first_to_last(copy.device) + offset);
@@ -131,10 +131,10 @@ Result<const Call*> StagedOperands::bring(const Call& call) {
   return &call_;
 }
 
-Status StagedOperands::take_back() {
+Status StagedOperands::take_back(bool skipped) {
   bool wait = false;
   for (Copy& copy : copies_) {
-    if (!copy.written) continue;
+    if (!copy.written || (skipped && !copy.once)) continue;
     wait |= copy.pinned;
     if (Status s =
             for_blocks(copy, [&](std::byte* device, std::byte* host,

@@ -18,14 +18,14 @@ class StagedOperands {
   Result<const Call*> bring(const Call& call);
   // Whether anything was copied in or will be copied back.
   bool any() const { return !copies_.empty(); }
-  // Waits for the device.
-  Status take_back();
+  // Waits for the device. Of a step that was called off only what the call has once comes back.
+  Status take_back(bool skipped);
   std::int64_t bytes_copied() const { return bytes_copied_; }
 
  private:
   struct Copy {
     View host, device;
-    bool read, written, pinned;
+    bool read, written, once, pinned;
     OwnedBlock block;
   };
 

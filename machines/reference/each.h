@@ -19,11 +19,18 @@ template <class D> struct EachMachine : D::Names {
   const Call& call_;
   const Operands& tensor_;
   std::int64_t i_ = 0;
+  bool skipped_ = false;
 
   EachMachine(const Call& c, const Operands& t) : call_(c), tensor_(t) {}
   template <int I> float value(Scalar<I>) const { return call_.scalars[I]; }
   template <int I> std::int64_t value(IntegerOption<I>) const { return call_.option(I).i; }
   template <class O> bool has(O) const { return tensor_[O::index].present(); }
+  template <int I> bool has(Once<I>) const { return call_.list.front()[I].present(); }
+  template <int I> float once(Once<I>) const { return read(call_.list.front()[I], 0); }
+  template <int I> void put_once(Once<I> out, std::int64_t v) const {
+    if (has(out)) at<std::int64_t>(call_.list.front()[I], 0, 0) = v;
+  }
+  std::int64_t skipped() const { return skipped_ ? 1 : 0; }
   template <class O> float load(O) const { return read(tensor_[O::index], row_of(O{}), column_of(O{})); }
   template <class O> void store(O, float v) const { write(tensor_[O::index], row_of(O{}), column_of(O{}), v); }
   // One type copies bits; else one rounding.
@@ -73,9 +80,9 @@ template <class D> std::int64_t work_of(const Operands& tensor) {
   return requires { D::table; } ? tensor[0].elements() / 2 : tensor[0].elements();
 }
 
-template <class D> Answer run_each(const Call& call) {
-  const Journal journal(call.journal);
-  const bool resumed = call.journal != nullptr && journal.begun();
+// Whether anything speaks against it before anything is written: a row that is refused, what the call has once, or an
+// element that calls it off.
+template <class D> Answer check_each(const Call& call) {
   const std::span<const Operands> sets = sets_of(call);
   if constexpr (requires(EachMachine<D>& m) { D::accepts(m); }) {
     EachMachine<D> m(call, sets[0]);
@@ -84,26 +91,47 @@ template <class D> Answer run_each(const Call& call) {
       if (!D::accepts(m)) return {Answer::refused, row};
     }
   }
+  if constexpr (requires(EachMachine<D>& m) { D::valid_once(m); })
+    if (const EachMachine<D> m(call, sets[0]); D::checked_once(m) && !D::valid_once(m))
+      return {Answer::skipped, kByTheCall, kByTheCall};
   if constexpr (requires(EachMachine<D>& m) { D::valid(m); })
-    for (std::size_t t = 0; t < sets.size() && !resumed; ++t) {
+    for (std::size_t t = 0; t < sets.size(); ++t) {
       EachMachine<D> m(call, sets[t]);
       if (!D::checked(m)) break;
       for (m.i_ = 0; m.i_ < work_of<D>(sets[t]); ++m.i_)
         if (!D::valid(m)) return {Answer::skipped, m.i_, static_cast<std::int64_t>(t)};
     }
+  return {};
+}
+
+template <class D> Answer finished(const Call& call, const Answer& answer) {
+  if constexpr (requires(EachMachine<D>& m) { D::finish(m); }) {
+    EachMachine<D> m(call, call.list.front());
+    m.skipped_ = answer.kind == Answer::skipped;
+    D::finish(m);
+  }
+  return answer;
+}
+
+template <class D> Answer run_each(const Call& call) {
+  const Journal journal(call.journal);
+  const bool resumed = call.journal != nullptr && journal.begun();
+  const std::span<const Operands> sets = sets_of(call);
+  const Answer answer = resumed ? Answer{} : check_each<D>(call);
+  if (answer.kind != Answer::good) return finished<D>(call, answer);
   const auto update = [&](const Operands& tensor, std::int64_t begin, std::int64_t end) {
     EachMachine<D> m(call, tensor);
     for (m.i_ = begin; m.i_ < end; ++m.i_) D::element(m);
   };
   if (call.journal == nullptr) {
     for (const Operands& tensor : sets) update(tensor, 0, work_of<D>(tensor));
-    return {};
+    return finished<D>(call, answer);
   }
   if (resumed) journal.put_back(call);
   journal.begin();
   const std::int64_t units = list_units(list_elements(call));
   for (std::int64_t unit = 0; unit < units; ++unit) journal.work(call, unit, update);
-  return {};
+  return finished<D>(call, answer);
 }
 
 }  // namespace tokitai::reference

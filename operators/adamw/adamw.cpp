@@ -47,7 +47,8 @@ std::span<const Contract> contracts() {
       {.name = "adamw.step",
        .summary = "One AdamW step over a list of tensors, in place.",
        .formula =
-           "g = grad*grad_scale; m' = fma(c1, g, beta1*m); v' = fma(c2, g*g, beta2*v); update = fma(weight_decay, "
+           "g = grad*grad_scale, with a scale g = grad*(grad_scale*scale); m' = fma(c1, g, beta1*m); v' = fma(c2, g*g, "
+           "beta2*v); update = fma(weight_decay, "
            "theta, (m'*k1) / (sqrt(v'*k2) + eps)); theta' = RN(fma(-lr, update, theta)); with c1 = 1-beta1, c2 = "
            "1-beta2, k1 = 1/(1-beta1^t), k2 = 1/(1-beta2^t) from binary64; master weights take theta's place and "
            "theta' = RN(master')",
@@ -55,14 +56,20 @@ std::span<const Contract> contracts() {
        .determinism = "the same bits on every device, for any thread count and any grouping into lists",
        .edges = {"A scaled gradient (g) that is not finite spreads into theta, m and v as the formula says, unless "
                  "skip_nonfinite is set: then nothing changes.",
-                 "NaN results are canonical.", "Subnormals are kept.", "An empty tensor inside a list is fine."},
+                 "With skip_nonfinite and a norm the gradients are not asked: nothing changes if the norm is not "
+                 "finite, even where all gradients are.",
+                 "outcome is 1 where nothing changed for that reason, else 0.", "NaN results are canonical.",
+                 "Subnormals are kept.", "An empty tensor inside a list is fine."},
        .non_claims = {"No claim about convergence, nor about v below zero (its square root is NaN).", kBoundOfData},
        .operands =
            {{"theta", in_out, storage, {"n"}, "parameters"},
             {"m", in_out, f32, {"n"}, "first moment"},
             {.name = "v", .role = in_out, .type = f32, .shape = {"n"}, .text = "second moment", .nonnegative = true},
             {"grad", in, storage, {"n"}, "gradient"},
-            {"master", in_out, f32, {"n"}, "f32 master weights", true}},
+            {"master", in_out, f32, {"n"}, "f32 master weights", true},
+            {"scale", in, f32, {"1"}, "second factor on the gradients (gradient.norm)", true},
+            {"norm", in, f32, {"1"}, "their norm, which skip_nonfinite then asks (gradient.norm)", true},
+            {"outcome", out, i64, {"1"}, "1 where the step was skipped, else 0", true}},
        .options = {{"lr", OptionKind::f32, option_f32(1e-3f), "finite and >= 0", option::finite_nonnegative,
                     "learning rate"},
                    {"beta1", OptionKind::f32, option_f32(0.9f), "in [0, 1)", option::unit_interval, "decay of m"},
@@ -94,6 +101,10 @@ Call bind(const AdamwStep& a) {
   call.list.reserve(a.tensors.size());
   for (const AdamwTensor& tensor : a.tensors)
     call.list.push_back({tensor.theta, tensor.m, tensor.v, unconst(tensor.grad), tensor.master});
+  if (call.list.empty()) return call;  // which the contract refuses
+  call.list.front()[5] = unconst(a.scale);
+  call.list.front()[6] = unconst(a.norm);
+  call.list.front()[7] = a.outcome;
   return call;
 }
 Status adamw_step(Device& device, const AdamwStep& arguments) {

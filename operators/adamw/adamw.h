@@ -48,6 +48,10 @@ struct AdamwStep {
   float grad_scale = 1;
   bool skip_nonfinite = false;  // change nothing if any gradient of the list is not finite
   bool* skipped = nullptr;      // told here, where asked for: the call then waits for the device
+  // One value each for the whole list, where gradient_norm put them: nobody waits for the device in between.
+  ConstView scale = {};  // [1] f32: second factor on the gradients
+  ConstView norm = {};   // [1] f32: skip_nonfinite asks it instead of the gradients
+  View outcome = {};     // [1] i64: 1 where the step was skipped, else 0
 };
 Status adamw_step(Device& device, const AdamwStep& arguments);
 Call bind(const AdamwStep& arguments);

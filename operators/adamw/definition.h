@@ -18,6 +18,9 @@ struct Step {
     static constexpr Single<2> v{};
     static constexpr Storage<3> grad{};
     static constexpr Single<4> master{};
+    static constexpr Once<5> scale{};
+    static constexpr Once<6> norm{};
+    static constexpr Once<7> outcome{};
     static constexpr IntegerOption<7> skip_nonfinite{};
     static constexpr Scalar<0> neg_lr{};
     static constexpr Scalar<1> beta1{};
@@ -31,15 +34,22 @@ struct Step {
     static constexpr Scalar<9> grad_scale{};
   };
 
-  // A scale of 1 changes no bit, so it needs no case of its own.
-  template <class M> static TK_FN auto gradient(M& e) { return e.load(e.grad) * e.value(e.grad_scale); }
-
-  template <class M> static TK_FN bool checked(const M& e) { return e.value(e.skip_nonfinite) != 0; }
-  // Infinity and NaN alone make g - g other than zero.
-  template <class M> static TK_FN auto valid(M& e) {
-    auto g = gradient(e);
-    return g - g == 0.0f;  // NOLINT(misc-redundant-expression)
+  // A grad_scale of 1 changes no bit, so it needs no case of its own.
+  template <class M> static TK_FN auto gradient(M& e) {
+    return e.load(e.grad) * (e.has(e.scale) ? e.value(e.grad_scale) * e.once(e.scale) : e.value(e.grad_scale));
   }
+
+  // Infinity and NaN alone make v - v other than zero.
+  template <class V> static TK_FN auto finite(const V& v) {
+    return v - v == 0.0f;  // NOLINT(misc-redundant-expression)
+  }
+  // Where the norm is known the gradients need not be asked: one pass.
+  template <class M> static TK_FN bool checked_once(const M& e) {
+    return e.has(e.norm) && e.value(e.skip_nonfinite) != 0;
+  }
+  template <class M> static TK_FN auto valid_once(const M& e) { return finite(e.once(e.norm)); }
+  template <class M> static TK_FN bool checked(const M& e) { return !e.has(e.norm) && e.value(e.skip_nonfinite) != 0; }
+  template <class M> static TK_FN auto valid(M& e) { return finite(gradient(e)); }
   template <class M> static TK_FN void element(M& e) {
     auto g = gradient(e);
     auto m = fma(e.value(e.c1), g, e.value(e.beta1) * e.load(e.m));
@@ -53,6 +63,7 @@ struct Step {
     if (e.has(e.master)) e.store(e.master, next);
     e.store(e.theta, next);
   }
+  template <class M> static TK_FN void finish(M& e) { e.put_once(e.outcome, e.skipped()); }
 };
 
 using Operators = Family<Step>;

@@ -59,5 +59,34 @@ TEST(AdamwEdges, ANegativeVGivesNan) {
       [](const Operand& of) { EXPECT_TRUE(is_nan(value_at(of("theta"), 0))); });
 }
 
+// A norm decides alone: gradients that are not finite do not stop a step, and finite ones do not start it.
+TEST(AdamwEdges, BehindANormItLooksAtTheNormAlone) {
+  for (const float norm : {3.0f, kInfinity, kNan})
+    for (const float grad : {1.0f, kInfinity})
+      on_every_device(
+          in_every_type("adamw.step n=5 t=1 norm=yes outcome=yes skip_nonfinite=1"),
+          [&](const Operand& of) {
+            reference::write(of("norm"), 0, 0, norm);
+            for (const char* name : {"theta", "m", "v"}) set_all(of(name), 1);
+            set_all(of("grad"), grad);
+          },
+          [&](const Operand& of) {
+            const bool skipped = !std::isfinite(norm);
+            EXPECT_EQ(reference::read_integer(of("outcome"), 0), skipped ? 1 : 0);
+            EXPECT_EQ(value_at(of("m"), 3) == 1, skipped || grad == 1);
+            EXPECT_EQ(value_at(of("theta"), 3) == 1, skipped);
+          });
+}
+TEST(AdamwEdges, TheOutcomeIsInMemoryWhereverAStepIsSkipped) {
+  for (const float grad : {1.0f, kInfinity})
+    on_every_device(
+        in_every_type("adamw.step n=5 t=1 outcome=yes skip_nonfinite=0,1"),
+        [&](const Operand& of) { set_all(of("grad"), grad); },
+        [&](const Operand& of) {
+          const std::int64_t outcome = reference::read_integer(of("outcome"), 0);
+          EXPECT_TRUE(outcome == 0 || (outcome == 1 && grad == kInfinity));
+        });
+}
+
 }  // namespace
 }  // namespace tokitai

@@ -24,16 +24,19 @@ def adamw_step(storage, operands, options):
     c1, c2 = (np.float32(1 - np.float64(beta)) for beta in (beta1, beta2))
     t = int(options["t"])
     k1, k2 = (np.float32(1 / (1 - power(beta, t))) for beta in (beta1, beta2))
-    gradients = [storage.widen(grad) for grad in operands["grad"]]
-    if "grad_scale" in options:
-        gradients = [g * scalar(options, "grad_scale") for g in gradients]
+    factor = scalar(options, "grad_scale", "1")
+    if "scale" in operands:
+        factor = factor * operands["scale"][0]
+    gradients = [storage.widen(grad) * factor for grad in operands["grad"]]
 
     written = [name for name in ("theta", "m", "v", "master") if name in operands]
-    if options.get("skip_nonfinite") == "1":
-        if not all(np.isfinite(g).all() for g in gradients):
-            return {name: operands[name] for name in written}
+    asked = [operands["norm"]] if "norm" in operands else gradients
+    skipped = options.get("skip_nonfinite") == "1" and not all(np.isfinite(a).all() for a in asked)
+    outcome = {"outcome": np.array([int(skipped)], "<i8")} if "norm" in operands else {}
+    if skipped:
+        return {name: operands[name] for name in written} | outcome
 
-    results = {name: [] for name in written}
+    results = {name: [] for name in written} | outcome
     for i, g in enumerate(gradients):
         master = "master" in operands
         theta = operands["master"][i] if master else storage.widen(operands["theta"][i])

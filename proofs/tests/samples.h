@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 
+#include "machines/device/list_sum_shape.h"
 #include "machines/device/row_shape.h"
 #include "machines/device/segment_shape.h"
 #include "machines/device/tile_shape.h"
@@ -41,6 +42,8 @@ inline std::vector<Part> samples() {
   sums.shared_bytes = device::sort_shared_words(8, 32) * 4 + 8 * 256 * 16;
   return {EachElements{each},
           EachElements{rows},
+          ListSums{4, 256, device::list_sum_shared_bytes()},
+          ListSums{8, 128, device::list_sum_shared_bytes()},
           RowColumns{row_plan(4, 8, 128, 1, 1, Guard::elements, true)},
           RowColumns{row_plan(8, 8, 96, 1, 2, Guard::vectors, true)},
           RowColumns{row_plan(8, 8, 64, 1, 1, Guard::elements, false)},

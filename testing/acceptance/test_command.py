@@ -39,11 +39,11 @@ class Listings(CommandTest):
     def succeed_json(self, *arguments):
         return json.loads(self.succeed(*arguments), parse_constant=no_constant)
 
-    def test_ops_lists_exactly_the_eleven(self):
+    def test_ops_lists_exactly_the_operators(self):
         listed = {match[0] for match in OPERATOR_NAME.finditer(self.succeed("ops"))}
         self.assertEqual(listed, set(oracle.OPERATORS))
 
-    def test_ops_json_lists_exactly_the_eleven(self):
+    def test_ops_json_lists_exactly_the_operators(self):
         document = self.succeed_json("ops", "--json")
         listed = {text for text in strings_in(document) if OPERATOR_NAME.fullmatch(text)}
         self.assertEqual(listed, set(oracle.OPERATORS))

@@ -3,6 +3,7 @@
 // build. Nothing is linked with it. The plans are such as the planner makes (`tokitai compile --emit plan`).
 #include "machines/device/each.h"
 #include "machines/device/each_tensor.h"
+#include "machines/device/list_sum.h"
 #include "machines/device/row_kernels.h"
 #include "machines/device/segment.h"
 #include "machines/device/tile.h"
@@ -11,6 +12,7 @@
 #include "operators/cross_entropy/definition.h"
 #include "operators/embedding/definition.h"
 #include "operators/gemm/definition.h"
+#include "operators/gradient/definition.h"
 #include "operators/layernorm/definition.h"
 #include "operators/rmsnorm/definition.h"
 #include "operators/rope/definition.h"
@@ -21,14 +23,14 @@
 namespace tokitai::device {
 
 // clang-format off: a plan is a line
-constexpr EachPlan kPlan0{.kinds = 0x31331, .operands = 5, .mixed = 0x0, .zeros = 0xc00, .wide = 4, .turns = 1, .threads = 256, .checked = false};
+constexpr EachPlan kPlan0{.kinds = 0x31331, .operands = 5, .mixed = 0x0, .zeros = 0xc00, .wide = 4, .turns = 1, .threads = 256, .checked = false, .checked_once = false};
 template void each_kernel<adamw::Step, kPlan0>(const Arguments&);
-constexpr EachPlan kPlan1{.kinds = 0x33333, .operands = 5, .mixed = 0x10, .zeros = 0xc00, .wide = 4, .turns = 3, .threads = 256, .checked = true};
+constexpr EachPlan kPlan1{.kinds = 0x53333333, .operands = 5, .mixed = 0x10, .zeros = 0xc00, .wide = 4, .turns = 3, .threads = 256, .checked = true, .checked_once = true};
 template void each_check_kernel<adamw::Step, kPlan1>(const Arguments&);
 template void each_kernel<adamw::Step, kPlan1>(const Arguments&);
-constexpr EachPlan kPlan2{.kinds = 0x2332, .operands = 5, .mixed = 0x0, .zeros = 0xc00, .wide = 4, .turns = 1, .threads = 256, .checked = false};
+constexpr EachPlan kPlan2{.kinds = 0x2332, .operands = 5, .mixed = 0x0, .zeros = 0xc00, .wide = 4, .turns = 1, .threads = 256, .checked = false, .checked_once = false};
 template void each_kernel<adamw::Step, kPlan2>(const Arguments&);
-constexpr EachPlan kPlan3{.kinds = 0x1331, .operands = 5, .mixed = 0x0, .zeros = 0xc00, .wide = 8, .turns = 1, .threads = 256, .checked = false};
+constexpr EachPlan kPlan3{.kinds = 0x1331, .operands = 5, .mixed = 0x0, .zeros = 0xc00, .wide = 8, .turns = 1, .threads = 256, .checked = false, .checked_once = false};
 template void each_kernel<adamw::Step, kPlan3>(const Arguments&);
 constexpr RowPlan kPlan4{.kinds = 0x1351, .staged = 0x1, .ahead = 0x2, .sums = 0x0, .made = 0x8, .zeros = 0xfed, .cols = 0, .wide = 8, .chunks = 1, .threads = 256, .teams = 8, .cluster = 1, .stages = 2, .access = 4, .guard = Guard::elements, .on_chip = true, .blind = false, .held = false, .checked = true, .finishes = false};
 template void row_kernel<cross_entropy::ForwardBackward, kPlan4>(const Arguments&);
@@ -172,6 +174,10 @@ template void each_rows_check_kernel<rope::Forward, kPlan159>(const Arguments&);
 template void each_tensor_kernel<rope::Forward, kPlan159>(const Arguments&);
 constexpr EachPlan kPlan160{.kinds = 0x10331, .operands = 0, .mixed = 0x0, .zeros = 0xfff, .wide = 1, .turns = 1, .threads = 128, .checked = false, .access = 2, .lanes = 16, .period = 9, .choices = 0x20};
 template void each_tensor_kernel<rope::Backward, kPlan160>(const Arguments&);
+constexpr ListSumPlan kPlan161{.kinds = {0x3, 0x0, 0x0}, .operands = 1, .bytes = 16, .threads = 256};
+template void list_sum_kernel<gradient::Norm, kPlan161>(const Arguments&);
+constexpr ListSumPlan kPlan162{.kinds = {0x1, 0x2, 0x3}, .operands = 1, .bytes = 8, .threads = 128};
+template void list_sum_kernel<gradient::Norm, kPlan162>(const Arguments&);
 // clang-format on
 
 }  // namespace tokitai::device

@@ -1,0 +1,202 @@
+// A sum over every element of a list of tensors on a GPU. A group of 32 threads sums up a block of 2048 elements in
+// registers, each thread with its lanes' whole chains; a block of threads joins the values of 32 blocks, a chain of the
+// column order; the last block of threads joins the chains and finishes. So the order is the canonical one, whatever
+// the launch looks like.
+#pragma once
+#include "machines/device/each.h"
+#include "machines/device/list_sum_shape.h"
+#include "machines/device/place_list_sum.h"
+#include "machines/device/place_row.h"
+
+namespace tokitai::device {
+
+template <class D, ListSumPlan P> struct ListSumMachine : D::Names {
+  using Tensor = device::Tensor<P.operands>;
+  static constexpr int kGroups = P.threads / 32;
+
+  const Arguments& arguments;
+  i64 blocks;  // of all tensors
+  float sum = 0.0f;
+
+  TK_FN explicit ListSumMachine(const Arguments& a) : arguments(a), blocks(a.extent[1]) {}
+
+  // A tensor of the list, as the definition's terms see it.
+  template <std::uint64_t kinds> static constexpr EachPlan terms() {
+    EachPlan p{};
+    p.kinds = kinds;
+    p.operands = P.operands;
+    p.wide = P.bytes / bytes_of(kind_at(kinds, 0));
+    return p;
+  }
+  // One vector's step of its lanes' chains.
+  template <class M, int wide> static TK_FN Pack<wide> next(M& m, const Pack<wide>& chain) {
+    const auto term = D::term(m);
+    return fma(term.a, term.b, chain);
+  }
+
+  // The value of a block, in every thread of the group.
+  template <std::uint64_t kinds> TK_FN float value_of(const Tensor& tensor, Place<Row, i64> block) const {
+    constexpr EachPlan E = terms<kinds>();
+    constexpr int kParts = kLanes / (32 * E.wide);
+    EachMachine<D, E> m(arguments);
+    m.tensor = tensor;
+    Multiples address{};
+    TK_UNROLL
+    for (int i = 0; i < P.operands; ++i)
+      if (kind_at(kinds, i) != Kind::absent) address |= multiples_of(tensor.data[i]);
+    const Place<Begin<Element>, i64> begin = piece_begin(block, i64{tensor.first}, kChunks, kLanes / E.wide, E.wide);
+    Pack<E.wide> chain[kParts];
+    TK_UNROLL
+    for (int part = 0; part < kParts; ++part) {
+      TK_UNROLL
+      for (int e = 0; e < E.wide; ++e) chain[part].v[e] = 0.0f;
+    }
+    // A whole block asks nothing, so that all its reads are on their way at once.
+    m.aligned = true;
+    if (address % 16 == 0 && tensor.length - begin >= kBlock) {
+      TK_UNROLL
+      for (Counter chunk = 0; chunk < kChunks; ++chunk) {
+        TK_UNROLL
+        for (Counter part = 0; part < kParts; ++part) {
+          m.first = summed_vector(begin, chunk, part, thread_index(), E.wide);
+          chain[part] = next(m, chain[part]);
+        }
+      }
+    } else {
+      m.aligned = false;
+      TK_UNROLL
+      for (Counter part = 0; part < kParts; ++part)
+        for (Counter chunk = 0; chunk < kChunks; ++chunk) {
+          m.first = summed_vector(begin, chunk, part, thread_index(), E.wide);
+          const Place<Left, i64> left = left_of(i64{tensor.length}, m.first);
+          if (left <= 0) break;
+          m.count = at_most(left, E.wide);
+          const Pack<E.wide> stepped = next(m, chain[part]);
+          TK_UNROLL
+          for (int e = 0; e < E.wide; ++e)
+            if (e < m.count) chain[part].v[e] = stepped.v[e];
+        }
+    }
+    // The pair tree: a thread's lanes, the threads of a part, the parts.
+    float v[kParts];
+    TK_UNROLL
+    for (int part = 0; part < kParts; ++part) {
+      Pack<E.wide>& lane = chain[part];
+      TK_UNROLL
+      for (int step = 1; step < E.wide; step *= 2) {
+        TK_UNROLL
+        for (int e = 0; e < E.wide; e += 2 * step) lane.v[e] = lane.v[e] + lane.v[e + step];
+      }
+      v[part] = lane.v[0];
+      TK_UNROLL
+      for (int mask = 1; mask < 32; mask *= 2) {
+        const float other = shuffle_xor(v[part], mask);
+        v[part] = v[part] + other;
+      }
+    }
+    TK_UNROLL
+    for (int step = 1; step < kParts; step *= 2) {
+      TK_UNROLL
+      for (int part = 0; part < kParts; part += 2 * step) v[part] = v[part] + v[part + step];
+    }
+    return v[0];
+  }
+  TK_FN float block_value(Place<Row, i64> block) const {
+    const Tensor tensor = global<const Tensor, InList>(arguments.tensors)[tensor_of<Tensor>(arguments, block)];
+    if constexpr (P.kinds[1] == 0) {
+      return value_of<P.kinds[0]>(tensor, block);
+    } else {
+      if (tensor.kinds == P.kinds[0]) return value_of<P.kinds[0]>(tensor, block);
+      if constexpr (P.kinds[2] != 0)
+        if (tensor.kinds == P.kinds[2]) return value_of<P.kinds[2]>(tensor, block);
+      return value_of<P.kinds[1]>(tensor, block);
+    }
+  }
+
+  TK_FN Shared<float, Counted> chain_values() const { return shared<float, Counted>(TK_AS_PROVED(0, chain_byte())); }
+  TK_FN Global<float, Row> partials() const {
+    return global<float, Workspace>(arguments.workspace) + TK_AS_PROVED(0, values_begin(told_begin(i64{0})));
+  }
+  // A chain of blocks: their values, then the chain by one thread.
+  TK_FN void chain_of_blocks(Place<Row, i64> chain) const {
+    const Shared<float, Counted> values = chain_values();
+    const Counter group = TK_AS_PROVED(thread_index() / 32, group_of_thread(thread_index()));
+    for (Counter turn = 0; turn < kChain / kGroups; ++turn) {
+      const Counter r = TK_AS_PROVED(turn * kGroups + group, block_in_chain(turn, group, kGroups));
+      const Place<Row, i64> block = chained_row(chain, r);
+      if (block >= blocks) break;
+      const float v = block_value(block);
+      if (thread_index() % 32 == 0) values[r] = v;
+    }
+    barrier();
+    if (thread_index() == 0) {
+      float acc = 0.0f;
+      for (Counter r = 0; r < kChain; ++r)
+        if (chain * kChain + r < blocks) acc = acc + values[r];
+      partials()[chain] = acc;
+    }
+    barrier();  // the next chain's values come to the same place
+  }
+
+  // The last block of threads to come here goes on, with every chain's value to be seen.
+  TK_FN bool comes_last() const {
+    const Shared<u32, Counted> answer = shared<u32, Counted>(TK_AS_PROVED(32 * 4, last_byte()));
+    fence();
+    barrier();
+    if (thread_index() == 0) answer[0] = atomic_add(global_one<u32>(arguments.counter), 1);
+    barrier();
+    const bool last = answer[0] + 1 == static_cast<u32>(grid_size());
+    fence();
+    return last;
+  }
+  // The upper levels of the column order, one behind the other in the workspace.
+  TK_FN void join_chains() {
+    Global<float, Row> from = partials();
+    i64 below = blocks;
+    for (i64 count = pieces_of(below, kChain); count > 1;) {
+      const i64 chains = pieces_of(count, kChain);
+      const Global<float, Row> to = from + TK_AS_PROVED(count, level_begin(below));
+      for (Place<Row, i64> chain = TK_AS_PROVED(thread_index(), row_of_thread(thread_index())); chain < chains;
+           chain += P.threads) {
+        float v[kChain];
+        const i64 first = chain * kChain;
+        TK_UNROLL
+        for (Counter r = 0; r < kChain; ++r) {
+          v[r] = 0.0f;
+          if (first + r < count) v[r] = from[chained_row(chain, r)];
+        }
+        float acc = 0.0f;
+        TK_UNROLL
+        for (int r = 0; r < kChain; ++r)
+          if (first + r < count) acc = acc + v[r];
+        to[chain] = acc;
+      }
+      barrier();
+      from = to;
+      below = count;
+      count = chains;
+    }
+    if (blocks > 0) sum = from[TK_AS_PROVED(0, given_row(i64{0}, blocks))];
+  }
+
+  // --- What `finish` asks for.
+  TK_FN float total() const { return sum; }
+  template <int I> TK_FN float value(Scalar<I>) const { return arguments.scalar[I]; }
+  template <int I> TK_FN void put_once(Once<I>, float v) const {
+    if (thread_index() == 0) global<u32, Counted>(arguments.operand[I].data)[0] = narrow<Kind::f32>(v);
+  }
+};
+
+template <class D, ListSumPlan P> TK_FN void list_sum_kernel(const Arguments& arguments) {
+  ListSumMachine<D, P> m(arguments);
+  const i64 chains = pieces_of(m.blocks, kChain);
+  for (Place<Row, i64> chain = TK_AS_PROVED(block_index(), worker_of(block_index(), 1)); chain < chains;
+       chain += TK_AS_PROVED(grid_size(), workers_of(grid_size(), 1)))
+    m.chain_of_blocks(chain);
+  if (m.comes_last()) {
+    m.join_chains();
+    D::finish(m);
+  }
+}
+
+}  // namespace tokitai::device
