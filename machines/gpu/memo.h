@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "machines/device/plan.h"
-#include "machines/gpu/context.h"
+#include "machines/gpu/queue.h"
 
 namespace tokitai::gpu {
 

@@ -39,7 +39,7 @@ Status StagedOperands::locate(const Call& call, const View& view, std::size_t op
     auto asked = context_.place(view.data);
     if (!asked.ok()) return asked.status();
     place = asked.value();
-    if (place.bytes > 0) known_.push_back(place);
+    if (place.kind != Place::host) known_.push_back(place);
   }
   const std::string_view name = call.contract->operands[operand].name;
   if (place.kind == Place::device && place.owner != context_.facts().index)
@@ -69,7 +69,7 @@ Status StagedOperands::collect(const Call& call, Operands& set) {
       Copy copy{view, view, false, false, place.kind == Place::pinned, {}};
       copy.device.row_stride = stride_on_device(view);
       const auto offset = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data) % 16);
-      auto block = OwnedBlock::make(context_, bytes_from_first_to_last(copy.device) + offset);
+      auto block = OwnedBlock::make(queue_, bytes_from_first_to_last(copy.device) + offset);
       if (!block.ok()) return block.status();
       copy.block = std::move(block).value();
       copy.device.data = copy.block.data() + offset;  // aligned as the caller's
@@ -82,6 +82,13 @@ Status StagedOperands::collect(const Call& call, Operands& set) {
   return {};
 }
 
+std::vector<const void*> StagedOperands::addresses() const {
+  std::vector<const void*> all;
+  all.reserve(known_.size());
+  for (const Place& place : known_) all.push_back(place.begin);
+  return all;
+}
+
 Rows StagedOperands::rows_of(const Copy& copy) {
   const auto size = static_cast<std::int64_t>(size_of(copy.host.type));
   if (copy.host.rank != 2) return Rows::flat(copy.host.rows() * size);
@@ -91,7 +98,7 @@ Rows StagedOperands::rows_of(const Copy& copy) {
 Status StagedOperands::fetch(Copy& copy) {
   const Rows rows = rows_of(copy);
   bytes_copied_ += rows.rows * rows.bytes;
-  return context_.copy_in(copy.device.data, copy.host.data, rows, copy.pinned);
+  return queue_.copy_in(copy.device.data, copy.host.data, rows, copy.pinned);
 }
 
 Result<const Call*> StagedOperands::bring(const Call& call) {
@@ -130,9 +137,9 @@ Status StagedOperands::take_back() {
     const Rows rows = rows_of(copy);
     bytes_copied_ += rows.rows * rows.bytes;
     wait |= copy.pinned;
-    if (Status s = context_.copy_out(copy.host.data, copy.device.data, rows, copy.pinned); !s.ok()) return s;
+    if (Status s = queue_.copy_out(copy.host.data, copy.device.data, rows, copy.pinned); !s.ok()) return s;
   }
-  return wait ? context_.stream().wait() : Status();
+  return wait ? queue_.wait() : Status();
 }
 
 }  // namespace tokitai::gpu

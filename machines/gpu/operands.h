@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "contract/roles.h"
-#include "machines/gpu/context.h"
+#include "machines/gpu/queue.h"
 
 namespace tokitai::gpu {
 
 class StagedOperands {
  public:
-  explicit StagedOperands(Context& context) : context_(context) {}
+  explicit StagedOperands(Queue& queue) : queue_(queue), context_(queue.context()) {}
 
   // The call over the device's memory: the caller's own where nothing had to be copied, else one of ours, which
   // lives as long as this. Memory of another device is refused.
@@ -21,6 +21,8 @@ class StagedOperands {
   // Waits for the device.
   Status take_back();
   std::int64_t bytes_copied() const { return bytes_copied_; }
+  // In every allocation that the call was found to use.
+  std::vector<const void*> addresses() const;
 
  private:
   struct Copy {
@@ -34,6 +36,7 @@ class StagedOperands {
   Status fetch(Copy& copy);
   static Rows rows_of(const Copy& copy);
 
+  Queue& queue_;
   Context& context_;
   Call call_;
   std::vector<Copy> copies_;
