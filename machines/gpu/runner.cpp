@@ -130,7 +130,7 @@ Status Runner::run(const Call& call, Outcome* outcome) {
     if (!taken.ok()) return taken.status();
     slot = taken.value();
   }
-  const Status launched = launch(p, slot);
+  Status launched = launch(p, slot);
   if (context_.several_streams())
     if (Status s = gpu_.buffers().used(queue_, staged.addresses()); !s.ok()) return s;
   if (!launched.ok()) return launched;
