@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/table.h"
 #include "contract/json.h"
+#include "contract/workspace.h"
 #include "evidence/digest.h"
 
 namespace tokitai::cli {
@@ -111,7 +112,7 @@ std::string contract_text(const Contract& contract) {
           fmt::format("  bytes read     {}\n  bytes written  {}\n  operations     {}\n",
                       json["cost"]["bytes_read"].get<std::string>(), json["cost"]["bytes_written"].get<std::string>(),
                       json["cost"]["flops"].get<std::string>()));
-  section("Scratch memory on a CPU, in bytes", wrapped(contract.workspace_formula, 2));
+  section("Scratch memory on a CPU, in bytes", wrapped(workspace_formula(contract), 2));
   section("Digest of this contract", fmt::format("  sha256 {}\n", evidence::contract_digest(contract)));
   return out;
 }

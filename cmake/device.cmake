@@ -7,7 +7,7 @@ macro(tokitai_device)
     machines/device/place.h machines/device/place_each.h machines/device/place_row.h machines/device/place_segment.h
     machines/device/place_sort.h machines/device/place_tile.h
     machines/device/plans.h machines/device/row.h machines/device/row_kernels.h machines/device/row_shape.h machines/device/row_staging.h
-    machines/device/each.h machines/device/exact.h
+    machines/device/each.h machines/device/exact.h machines/device/pack.h
     machines/device/segment.h machines/device/segment_shape.h machines/device/segment_sums.h machines/device/sort.h machines/device/tile.h
     machines/device/tile_shape.h
     machines/lockstep/alias.h machines/lockstep/kernel_text.h machines/lockstep/makers.inc machines/lockstep/pointers.h machines/lockstep/strict.h

@@ -31,7 +31,7 @@ tokitai_test(contract_test fast SOURCES contract/tests/check_test.cpp contract/t
   contract/tests/promises_test.cpp contract/tests/requirements_test.cpp contract/tests/tables_test.cpp)
 target_compile_definitions(contract_test PRIVATE TK_SOURCES="${PROJECT_SOURCE_DIR}")
 tokitai_test(machine_test fast SOURCES machines/tests/bounds_test.cpp machines/tests/cpu_test.cpp
-  machines/tests/journal_test.cpp machines/tests/pool_test.cpp machines/tests/refusals_test.cpp
+  machines/tests/describe_test.cpp machines/tests/journal_test.cpp machines/tests/pool_test.cpp machines/tests/refusals_test.cpp
   machines/tests/refusals_lockstep_test.cpp)
 add_dependencies(machine_test tokitai_worker)
 tokitai_test(lists_test fast SOURCES machines/tests/lists_test.cpp)

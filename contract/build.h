@@ -17,22 +17,6 @@ inline bool unit_interval(const Option& o) { return o.f >= 0 && o.f < 1; }  // N
 inline bool flag(const Option& o) { return o.i == 0 || o.i == 1; }
 }  // namespace option
 
-// Bytes of one f32 row buffer on the CPU machine: a row and padding, so that whole vectors fit, and so that rows
-// of a power of two do not lie a multiple of 4096 bytes apart (a load would then wait for the store to its twin).
-inline constexpr std::int64_t kRowPadding = 192;
-constexpr std::int64_t row_buffer_bytes(std::int64_t cols) { return 4 * ((cols + 15) / 16 * 16 + kRowPadding); }
-
-// The row pattern's scratch: per thread its bookkeeping, the rows kept on chip and the column parameters; for each
-// column sum a row of partial results per 32 rows at the most, and one in the making per thread.
-inline constexpr std::int64_t kRowMachineBytes = 1024;
-constexpr std::int64_t row_workspace(std::int64_t rows, std::int64_t cols, int threads, int kept, int column_sums) {
-  return std::int64_t{threads} * kRowMachineBytes +
-         row_buffer_bytes(cols) * (std::int64_t{threads} * (kept + column_sums) + column_sums * ((rows + 31) / 32));
-}
-
-// The same as a formula of rows, cols and threads.
-std::string row_workspace_formula(int kept, int column_sums);
-
 // What most operators promise, and do not.
 inline constexpr Promise kFormulaPromise{
     Guarantee::reproducible,

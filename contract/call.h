@@ -14,10 +14,10 @@ namespace tokitai {
 
 struct Contract;
 
-inline constexpr int kMaxOperands = 8;
-inline constexpr int kMaxOptions = 8;
-inline constexpr int kMaxScalars = 12;
-inline constexpr int kMaxSymbols = 4;
+inline constexpr int kMaxOperands = 16;
+inline constexpr int kMaxOptions = 16;
+inline constexpr int kMaxScalars = 16;
+inline constexpr int kMaxSymbols = 8;
 
 struct Option {
   bool set = false;

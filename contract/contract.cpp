@@ -85,28 +85,6 @@ std::vector<std::string> claims_of(const Contract& contract) {
   return claims;
 }
 
-CostFormulas cost_formulas(const Contract& contract) {
-  CostFormulas formulas{std::string(contract.bytes_read), {}, std::string(contract.flops)};
-  const auto add = [](std::string& sum, const std::string& term) { sum += (sum.empty() ? "" : " + ") + term; };
-  for (const OperandSpec& spec : contract.operands) {
-    const std::string bytes = fmt::format("bytes({})", spec.name);
-    if (contract.bytes_read.empty() && (spec.role != Role::out || !spec.read_when.empty()))
-      add(formulas.bytes_read, spec.role != Role::out ? bytes : fmt::format("{} * {}", spec.read_when, bytes));
-    if (spec.role != Role::in) add(formulas.bytes_written, bytes);
-  }
-  return formulas;
-}
-
-Cost cost_of(const Call& call) { return cost_of(call, Values::unknown); }
-Cost cost_of(const Call& call, Values values) {
-  const CostFormulas formulas = cost_formulas(*call.contract);
-  const auto value = [&](const std::string& formula) {
-    const auto result = evaluate(formula, call, 1, values);
-    return result.ok() ? result.value() : 0;  // the tests evaluate every formula there is
-  };
-  return {value(formulas.bytes_read), value(formulas.bytes_written), value(formulas.flops)};
-}
-
 bool Call::option_set(std::string_view name) const {
   const int index = contract->option_index(name);
   return index >= 0 && option(index).set && option(index).i != 0;

@@ -97,12 +97,6 @@ struct Contract {
   Status (*prepare)(Call&) = nullptr;
   // The sentence for an element that the pattern's check refused.
   std::string (*refusal)(const Call&, std::int64_t position) = nullptr;
-  // The most scratch memory a call on the CPU machine takes with this many threads. Kernels ask it at every call, so
-  // it is code; the formula (contract/formula.h) says the same to everyone else.
-  std::int64_t (*workspace)(const Call&, int threads) = nullptr;
-  std::string workspace_formula = {};
-  std::string_view flops = {};       // a formula, too
-  std::string_view bytes_read = {};  // a formula where it is not each input once
 
   std::string_view family() const { return name.substr(0, name.find('.')); }
   int operand_index(std::string_view operand) const;  // -1: no such operand
@@ -116,7 +110,7 @@ const Contract* find_contract(std::string_view name);
 // What it claims, a sentence each, to stand beside its non-claims.
 std::vector<std::string> claims_of(const Contract& contract);
 
-// The formulas of a contract's cost; the bytes follow from the operands' roles.
+// The formulas of a contract's cost, from what its definition asks for.
 struct CostFormulas {
   std::string bytes_read, bytes_written, flops;
 };

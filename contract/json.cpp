@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "contract/parse.h"
+#include "contract/workspace.h"
 
 namespace tokitai {
 namespace {
@@ -123,7 +124,7 @@ nlohmann::ordered_json to_json(const Contract& contract) {
           {"determinism", determinism},
           {"edges", contract.edges},
           {"cost", {{"bytes_read", cost.bytes_read}, {"bytes_written", cost.bytes_written}, {"flops", cost.flops}}},
-          {"workspace_bytes", contract.workspace_formula},
+          {"workspace_bytes", workspace_formula(contract)},
           {"non_claims", contract.non_claims},
           {"limits", limits}};
 }

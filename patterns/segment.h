@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "contract/contract.h"
+#include "contract/record.h"
 #include "numerics/half.h"
 
 namespace tokitai {
@@ -39,22 +39,22 @@ TK_FN void* row_pointer(const View& view, std::int64_t row) {
   return static_cast<std::byte*>(view.data) + row * view.row_stride * static_cast<std::int64_t>(size_of(view.type));
 }
 
-// Indices are operand 1 of every segment operator; the option named padding_index is asked before the range.
+// The indices of a call, and which are refused: the padding index is asked for before the range.
 struct IndexRange {
   View index;
-  std::int64_t vocab;
+  std::int64_t rows;  // of the table
   Option padding;
 
-  TK_FN explicit IndexRange(const Call& call)
-      : index(call.operand(1)),
-        vocab(dimension(call, "vocab")),
-        padding(call.options[static_cast<std::size_t>(call.contract->option_index("padding_index"))]) {}
+  TK_FN IndexRange(const Call& call, const Record& record)
+      : index(call.operand(record.index)),
+        rows(call.operand(record.table).rows()),
+        padding(call.option(record.padding)) {}
   TK_FN std::int64_t at(std::int64_t i) const {
     return index.type == Type::i32 ? static_cast<const std::int32_t*>(index.data)[i]
                                    : static_cast<const std::int64_t*>(index.data)[i];
   }
   TK_FN bool padded(std::int64_t v) const { return padding.set && v == padding.i; }
-  TK_FN bool valid(std::int64_t v) const { return padded(v) || (v >= 0 && v < vocab); }
+  TK_FN bool valid(std::int64_t v) const { return padded(v) || (v >= 0 && v < rows); }
   // The first position whose index is refused in [begin, end), or -1.
   TK_FN std::int64_t first_bad(std::int64_t begin, std::int64_t end) const {
     for (std::int64_t i = begin; i < end; ++i)

@@ -87,7 +87,7 @@ struct Functions {
   Long (*values_begin)(Long) = device::values_begin;
   Long (*level_begin)(Long) = device::level_begin;
   Long (*sum_begin)(Int, Long, Long) = device::sum_begin;
-  Long (*second_sum_begin)(Int, Long, Long, Long) = device::second_sum_begin;
+  Long (*second_sum_begin)(Int, int, Long, Long, Long) = device::second_sum_begin;
   Long (*told_begin)(Long) = device::told_begin;
   Long (*sum_of)(Int, Long) = device::sum_of;
   Int (*sum_number)(Int, Long) = device::sum_number;

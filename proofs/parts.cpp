@@ -42,11 +42,11 @@ struct Cutter {
     memory.threads = p.threads, memory.teams = p.teams, memory.stages = p.stages;
     memory.guard = device::Guard::none, memory.blind = false;
     memory.staged = (1u << n.staged) - 1u;
-    for (int i = 0; i < 8; ++i) memory.kinds |= static_cast<std::uint32_t>(storage) << (4 * i);
+    for (int i = 0; i < device::kOperands; ++i) memory.kinds |= static_cast<std::uint64_t>(storage) << (4 * i);
     parts.emplace_back(RowMemory{memory, launch.shared_bytes});
 
-    if (!p.column_sums) parts.emplace_back(RowTeams{p.teams});
-    if (p.column_sums || p.finishes) parts.emplace_back(RowSums{});
+    if (p.sums == 0) parts.emplace_back(RowTeams{p.teams});
+    if (p.sums != 0 || p.finishes) parts.emplace_back(RowSums{device::count_set(p.sums)});
   }
   // As the definitions say m.product: a is the factor that has the output's rows, b the one that has its columns.
   void operator()(const device::TilePlan& p) {
@@ -65,7 +65,7 @@ struct Cutter {
       if (p.rows == p.cols) factor.is_b = false;
       factor.plan.access[0] = p.access[i];
       const device::Kind storage = bytes_of(device::kind_at(p.kinds, i)) == 2 ? device::Kind::f16 : device::Kind::f32;
-      factor.plan.kinds = static_cast<std::uint32_t>(storage);
+      factor.plan.kinds = static_cast<std::uint64_t>(storage);
       parts.emplace_back(factor);
     }
   }

@@ -25,62 +25,67 @@ void chains(const Functions& f, Report& report) {
   s.claim_arithmetic("no index of a chain leaves its type");
 }
 
-// Partial rows of both sums: (sum * chains + chain) * cols.
-void partials(const Functions& f, Report& report) {
+// `sum` of something, where there are `sums` of them: one of so many multiples, so that no two numbers are multiplied.
+z3::expr multiple(Scope& s, const z3::expr& sum, int sums, const z3::expr& of) {
+  z3::expr product = s.number(0);
+  for (int k = 1; k < sums; ++k) product = z3::ite(sum == k, k * of, product);
+  return product;
+}
+
+// Partial rows of all sums: (sum * chains + chain) * cols.
+void partial_rows(const Functions& f, int sums, Report& report) {
   Scope s(report);
   const Long cols = s.any<i64>("cols", 1, kMostCols), chains = s.any<i64>("chains", 1, kMostElements);
-  const Int sum = s.any<int>("sum", 0, 2), sum2 = s.any<int>("sum'", 0, 2);
+  const Int sum = s.any<int>("sum", 0, sums), sum2 = s.any<int>("sum'", 0, sums);
   const Long a = s.any<i64>("chain", 0, kMostElements), b = s.any<i64>("chain'", 0, kMostElements);
   s.assume(*a < *chains && *b < *chains);
   // Which of all partial rows, and where it begins.
-  const auto row = [&](const Int& which, const Long& chain) {
-    return *chain + z3::ite(*which == 1, *chains, s.number(0));
-  };
+  const auto row = [&](const Int& which, const Long& chain) { return *chain + multiple(s, *which, sums, *chains); };
   const z3::expr r = row(sum, a), q = row(sum2, b);
   s.claim("partial rows have numbers of their own",
-          r >= 0 && r < 2 * *chains && z3::implies(r == q, *sum == *sum2 && *a == *b));
+          r >= 0 && r < sums * *chains && z3::implies(r == q, *sum == *sum2 && *a == *b));
   s.claim("a partial row begins at its number of rows", *f.partial_begin(sum, a, chains, cols) == r * *cols);
   matrix_places("partial results", report);
-
+}
+void regions(const Functions& f, int sums, Report& report) {
   Scope t(report);
   const Long behind = t.any<i64>("behind", 0, kMostCols), n = t.any<i64>("cols", 1, kMostCols);
   const Long all = t.any<i64>("chains", 1, kMostCols), second = t.any<i64>("second", 1, kMostCols);
   const Long chain = t.any<i64>("chain", 0, kMostCols);
-  for (const int which : {0, 1}) {
+  for (int which = 0; which < sums; ++which) {
     const Int of = t.symbol<int>(t.number(which));
     t.claim("partial rows lie behind what blocks have in front of them",
             *f.partial_begin_behind(behind, of, chain, all, n) == *behind + (which * *all + *chain) * *n);
     t.claim("the second kernel finds the first one's sums", *f.sum_begin(of, all, n) == which * *all * *n);
-    t.claim("the second region lies behind both sums of the first",
-            *f.second_sum_begin(of, all, second, n) == 2 * *all * *n + which * *second * *n);
+    t.claim("the second region lies behind all sums of the first",
+            *f.second_sum_begin(of, sums, all, second, n) == sums * *all * *n + which * *second * *n);
   }
   t.claim("values lie behind what blocks have in front of them", *f.values_begin(behind) == *behind);
   t.claim("the planner's offset is taken as it is", *f.told_begin(behind) == *behind);
 }
 
 // The second kernel: 32 columns of one sum per block, levels back and forth between two regions.
-void columns(const Functions& f, Report& report) {
+void columns(const Functions& f, int sums, Report& report) {
   Scope s(report);
   const Long cols = s.any<i64>("cols", 1, kMostCols), per_sum = device::pieces_of(cols, 32);
   const Int block = s.any<int>("block", 0, kMostBlocks), thread = s.any<int>("thread", 0, 512);
-  s.assume(*block < 2 * *per_sum);
+  s.assume(*block < sums * *per_sum);
   const z3::expr sum = *f.sum_of(block, per_sum), column = *f.summed_column(block, thread, per_sum);
-  s.claim("a block works on one of two sums",
-          sum >= 0 && sum <= 1 && column >= 0 && *f.sum_number(block, per_sum) == sum);
+  s.claim("a block works on one of the sums",
+          sum >= 0 && sum < sums && column >= 0 && *f.sum_number(block, per_sum) == sum);
   // Groups of 32 threads share the columns and take the chains in turn.
-  s.claim(
-      "no column of a sum is written twice: its block and lane follow from it",
-      z3::mod(column, 32) == z3::mod(*thread, 32) && z3::ite(sum == 1, *per_sum, s.number(0)) + column / 32 == *block);
+  s.claim("no column of a sum is written twice: its block and lane follow from it",
+          z3::mod(column, 32) == z3::mod(*thread, 32) && multiple(s, sum, sums, *per_sum) + column / 32 == *block);
   s.claim_arithmetic("no index of a column of a sum leaves its type");
 
   Scope t(report);
   const Long n = t.any<i64>("cols", 1, kMostCols), per = device::pieces_of(n, 32);
-  const Long which = t.any<i64>("sum", 0, 2), x = t.any<i64>("column", 0, kMostCols);
+  const Long which = t.any<i64>("sum", 0, sums), x = t.any<i64>("column", 0, kMostCols);
   t.assume(*x < *n);
-  const Int owner = t.symbol<int>(z3::ite(*which == 1, *per, t.number(0)) + *x / 32);
+  const Int owner = t.symbol<int>(multiple(t, *which, sums, *per) + *x / 32);
   const Int lane = t.symbol<int>(z3::mod(*x, 32));
-  t.claim("every column of both sums is written",
-          *owner < 2 * *per && *f.sum_of(owner, per) == *which && *f.summed_column(owner, lane, per) == *x);
+  t.claim("every column of every sum is written",
+          *owner < sums * *per && *f.sum_of(owner, per) == *which && *f.summed_column(owner, lane, per) == *x);
 }
 void levels(const Functions& f, Report& report) {
   Scope s(report);
@@ -125,11 +130,14 @@ void claim(const RowTeams& part, const Functions& f, Report& report) {
   s.claim("every row is worked on", *f.first_row_of(worker, its, part.teams) + *before * part.teams == *row);
 }
 
-void claim(const RowSums&, const Functions& f, Report& report) {
+void claim(const RowSums& part, const Functions& f, Report& report) {
   products_in_order(report);
   chains(f, report);
-  partials(f, report);
-  columns(f, report);
+  regions(f, part.sums, report);
+  if (part.sums > 0) {
+    partial_rows(f, part.sums, report);
+    columns(f, part.sums, report);
+  }
   levels(f, report);
   claim_places(f, report);
 }

@@ -65,7 +65,7 @@ std::string pattern_of(const Part& part) {
 
 std::string words_of(const Part& part) {
   return std::visit(Choices{[](const RowTeams& p) { return fmt::format("{} teams", p.teams); },
-                            [](const RowSums&) { return std::string("sums over rows"); },
+                            [](const RowSums& p) { return fmt::format("{} sums over rows", p.sums); },
                             [](const SegmentSort& p) {
                               return fmt::format("a sort by blocks of {} threads, {} bits at a time", p.threads,
                                                  p.digit_bits);

@@ -28,8 +28,10 @@ struct RowMemory {
 struct RowTeams {
   int teams = 1;
 };
-// Sums over columns, and sums of one value per row: sizes only.
-struct RowSums {};
+// Sums over columns, so many at once, and sums of one value per row.
+struct RowSums {
+  int sums = 0;
+};
 
 // The sort of indices.
 struct SegmentSort {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "contract/contract.h"
+#include "contract/workspace.h"
 #include "machines/cpu/machine.h"
 #include "machines/gpu/machine.h"
 #include "machines/lockstep/machine.h"
@@ -119,7 +120,7 @@ Result<Device> open(std::string_view name, const DeviceOptions& options) {
                   name));
 }
 
-Result<std::int64_t> Machine::workspace(const Call& call) const { return call.contract->workspace(call, threads()); }
+Result<std::int64_t> Machine::workspace(const Call& call) const { return workspace_bytes(call, threads()); }
 
 Status Machine::compile_ahead(const std::vector<Call>&, const CompileProgress&) { return {}; }
 Result<double> Machine::compile_seconds(const Call&) { return 0.0; }

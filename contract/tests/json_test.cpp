@@ -26,7 +26,7 @@ TEST(ContractJson, ChangesItsDigestWithEveryWord) {
     changed.operands[0].text = "something else";
     EXPECT_NE(evidence::contract_digest(changed), before);
     changed = *contract;
-    changed.workspace_formula += " + 1";
+    changed.limits.push_back({"rows", 7});
     EXPECT_NE(evidence::contract_digest(changed), before);
   }
 }

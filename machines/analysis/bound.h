@@ -2,7 +2,8 @@
 // bound of its distance from the real number that the same formula gives in exact arithmetic (running error analysis).
 // Each operation adds what its operands' errors can become and its own rounding error, which is computed and not
 // assumed: the exact result of + - * fma is a sum of two doubles, a division's and a root's follows from the remainder.
-// So an operation that happens to be exact adds nothing. exp and log add the worst error measured over all inputs.
+// So an operation that happens to be exact adds nothing. exp, log, tanh and erf add the worst error measured over all
+// inputs.
 //
 // Every bound is conditional on the real-number result existing (no division by zero, no root of a negative number);
 // the exact machine says where it does. Infinity means that nothing is promised: a value overflowed, the data is not
@@ -82,6 +83,18 @@ class Bound {
     return {v, add_up(rounding, div_up(a.error, sub_down(a.value, a.error)))};
   }
 
+  // Where the argument's error ends it may be nearer to zero, where both functions are steepest; neither leaves [-1,
+  // 1].
+  friend Bound tanh(const Bound& a) {  // its slope 1/cosh^2 is below 4 e^(-2|x|), and 1
+    const double nearest = a.nearest_to_zero();
+    return sigmoidal(a, tokitai::tanh(a.value), kTanhUlp, std::min(1.0, 4 * exponential_up(-2 * nearest)));
+  }
+  friend Bound erf(const Bound& a) {  // 2/sqrt(pi) e^(-x^2)
+    const double nearest = a.nearest_to_zero();
+    return sigmoidal(a, tokitai::erf(a.value), kErfUlp,
+                     0x1.20dd76p+0 * std::min(1.0, exponential_up(-nearest * nearest)));
+  }
+
   // The larger of two reals is no farther from the larger of two values than the worse of them.
   friend Bound maximum(const Bound& a, const Bound& b) {
     return {tokitai::maximum(a.value, b.value), std::max(a.error, b.error), Identity{}};
@@ -90,6 +103,8 @@ class Bound {
 
   friend Decision operator<(const Bound& a, const Bound& b) { return {a.value < b.value, apart(a, b)}; }
   friend Decision operator>(const Bound& a, const Bound& b) { return b < a; }
+  friend Decision operator<=(const Bound& a, const Bound& b) { return {a.value <= b.value, apart(a, b)}; }
+  friend Decision operator>=(const Bound& a, const Bound& b) { return b <= a; }
   friend Decision operator==(const Bound& a, const Bound& b) { return {a.value == b.value, apart(a, b)}; }
   friend Decision operator!=(const Bound& a, const Bound& b) { return !(a == b); }
   friend Bound select(bool condition, const Bound& yes, const Bound& no) { return condition ? yes : no; }
@@ -106,7 +121,7 @@ class Bound {
   Bound(float v, double e, Identity) : value(v), error(e) {}  // a maximum starts from -infinity, exactly
 
   // docs/numerics.md, the last digit rounded up.
-  static constexpr double kExpUlp = 0.8915, kLogUlp = 0.8242;
+  static constexpr double kExpUlp = 0.8915, kLogUlp = 0.8242, kTanhUlp = 0.9209, kErfUlp = 0.8185;
 
   // The unit in the last place of the float one step away from zero: at least that of any real whose computed value
   // is v and less than a unit off.
@@ -120,6 +135,19 @@ class Bound {
                   mul_up(a.error, b.error));
   }
   static Bound exponential(const Bound& a, float v);
+  // Of the reals that the error allows, none is nearer to zero.
+  double nearest_to_zero() const { return error < std::fabs(value) ? sub_down(std::fabs(value), error) : 0; }
+  // A power of two that is no less than e^x, for x <= 0.
+  static double exponential_up(double x) {
+    return std::ldexp(1.0, static_cast<int>(std::ceil(std::max(x, -200.0) * 0x1.71547652b82fcp+0)));
+  }
+  // An odd function from [-1, 1] that ascends no faster than `slope` between the real argument and the computed one.
+  static Bound sigmoidal(const Bound& a, float v, double ulps, double slope) {
+    if (a.error == kUnbounded) return {v, kUnbounded};
+    const double rounding = a.value == 0 ? 0 : mul_up(ulps, unit_above(v));
+    const double farthest = add_up(std::fabs(v), 1);
+    return {v, std::min(add_up(rounding, mul_up(slope, a.error)), farthest)};
+  }
   // Whether the real numbers must compare as the values do.
   static bool apart(const Bound& a, const Bound& b) {
     const double errors = add_up(a.error, b.error);

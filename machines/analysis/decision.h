@@ -15,6 +15,15 @@ struct Decision {
     return computed;
   }
   Decision operator!() const { return {!computed, certain}; }
+  friend Decision operator&(Decision a, Decision b) { return joined(a, b, a.computed && b.computed, false); }
+  friend Decision operator|(Decision a, Decision b) { return joined(a, b, a.computed || b.computed, true); }
+
+ private:
+  // Certain where both are, or where one of them decides it alone.
+  static Decision joined(Decision a, Decision b, bool computed, bool decider) {
+    const bool alone = (a.certain && a.computed == decider) || (b.certain && b.computed == decider);
+    return {computed, (a.certain && b.certain) || alone};
+  }
 };
 
 }  // namespace tokitai::analysis

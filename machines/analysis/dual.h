@@ -40,6 +40,12 @@ class Dual {
   }
   friend Dual exp_nonpositive(const Dual& a) { return exp(a); }
   friend Dual log(const Dual& a) { return {log(a.value), a.slope / a.value}; }
+  friend Dual tanh(const Dual& a) {
+    Interval value = tanh(a.value);
+    Interval slope = (Interval(1.0f) - value * value) * a.slope;
+    return {std::move(value), std::move(slope)};
+  }
+  friend Dual erf(const Dual& a) { return {erf(a.value), erf_slope(a.value) * a.slope}; }
   // Where they tie or may tie, the slope may be either's.
   friend Dual maximum(const Dual& a, const Dual& b) {
     const Decision first = a.value > b.value, second = a.value < b.value;
@@ -50,6 +56,8 @@ class Dual {
 
   friend Decision operator<(const Dual& a, const Dual& b) { return a.value < b.value; }
   friend Decision operator>(const Dual& a, const Dual& b) { return b < a; }
+  friend Decision operator<=(const Dual& a, const Dual& b) { return a.value <= b.value; }
+  friend Decision operator>=(const Dual& a, const Dual& b) { return b <= a; }
   friend Decision operator==(const Dual& a, const Dual& b) { return a.value == b.value; }
   friend Decision operator!=(const Dual& a, const Dual& b) { return !(a == b); }
   friend Dual select(bool condition, const Dual& yes, const Dual& no) { return condition ? yes : no; }

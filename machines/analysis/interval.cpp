@@ -109,6 +109,26 @@ Interval log(const Interval& a) {
   mpfi_log(result.value_, a.value_);
   return result;
 }
+Interval tanh(const Interval& a) {
+  keep_constants();
+  Interval result(Interval::Empty{});
+  mpfi_tanh(result.value_, a.value_);
+  return result;
+}
+Interval erf(const Interval& a) {  // MPFI has none; it ascends
+  if (!a.is_real()) return Interval::not_real();
+  keep_constants();
+  Interval result(Interval::Empty{});
+  mpfr_erf(&result.value_->left, a.lower(), MPFR_RNDD);
+  mpfr_erf(&result.value_->right, a.upper(), MPFR_RNDU);
+  return result;
+}
+Interval erf_slope(const Interval& a) {
+  Interval square(Interval::Empty{}), pi(Interval::Empty{});
+  mpfi_sqr(square.value_, a.value_);
+  mpfi_const_pi(pi.value_);
+  return Interval(2.0f) / sqrt(pi) * exp(-square);
+}
 Interval maximum(const Interval& a, const Interval& b) {
   if (mpfi_nan_p(a.value_) != 0 || mpfi_nan_p(b.value_) != 0) return Interval::not_real();
   Interval result(Interval::Empty{});

@@ -61,6 +61,9 @@ class Interval {
   friend Interval exp(const Interval& a);
   friend Interval exp_nonpositive(const Interval& a) { return exp(a); }
   friend Interval log(const Interval& a);
+  friend Interval tanh(const Interval& a);
+  friend Interval erf(const Interval& a);
+  friend Interval erf_slope(const Interval& a);  // 2/sqrt(pi) exp(-a^2)
   friend Interval maximum(const Interval& a, const Interval& b);
   friend Interval larger(const Interval& a, const Interval& b) { return maximum(a, b); }
   // The smallest interval around both.
@@ -68,6 +71,8 @@ class Interval {
 
   friend Decision operator<(const Interval& a, const Interval& b);
   friend Decision operator>(const Interval& a, const Interval& b) { return b < a; }
+  friend Decision operator<=(const Interval& a, const Interval& b) { return !(b < a); }
+  friend Decision operator>=(const Interval& a, const Interval& b) { return !(a < b); }
   friend Decision operator==(const Interval& a, const Interval& b);
   friend Decision operator!=(const Interval& a, const Interval& b) { return !(a == b); }
   friend Interval select(bool condition, const Interval& yes, const Interval& no) { return condition ? yes : no; }

@@ -13,14 +13,14 @@ template <class N, class D> struct SegmentMachine : D::Names {
   Data<N> data;
   IndexRange range;
 
-  template <class O, class W> void gather(O, W) {
+  template <class O, class W, class I, class P> void gather(O, W, I, P) {
     const View& y = data.view(O::index);
     for (std::int64_t i = 0; i < y.rows(); ++i)
       for (std::int64_t c = 0; c < y.cols(); ++c)
         data.write(O::index, i, c, range.padded(range.at(i)) ? N(0.0f) : data.read(W::index, range.at(i), c));
   }
 
-  template <class O, class Y> void scatter_sum(O, Y, bool accumulate) {
+  template <class O, class Y, class I, class P> void scatter_sum(O, Y, I, P, bool accumulate) {
     const View &dweight = data.view(O::index), &dy = data.view(Y::index);
     std::vector<std::vector<std::int64_t>> occurrences(static_cast<std::size_t>(dweight.rows()));
     for (std::int64_t i = 0; i < dy.rows(); ++i)
@@ -47,7 +47,7 @@ template <class N, class D> struct SegmentMachine : D::Names {
 
 template <class N, class D> void run_segment(const Call& call, const Sets<N>& given, Sets<N>& made) {
   made.assign(1, {});
-  SegmentMachine<N, D> m{{}, call, Data<N>(call.operands, given, made, 0), IndexRange(call)};
+  SegmentMachine<N, D> m{{}, call, Data<N>(call.operands, given, made, 0), IndexRange(call, describe(call))};
   D::segment(m);
 }
 

@@ -40,11 +40,19 @@ class Terms {
   friend Terms exp_nonpositive(const Terms& a) { return exp(a); }
   // Near 1 a logarithm is what is left of its argument.
   friend Terms log(const Terms& a) { return {tokitai::log(static_cast<float>(a.value)), a.lost()}; }
+  // Near 0 they are as their arguments are.
+  friend Terms tanh(const Terms& a) {
+    const double t = std::tanh(a.value);
+    return {t, a.largest * (1 - t * t)};
+  }
+  friend Terms erf(const Terms& a) { return {std::erf(a.value), a.largest * std::exp(-a.value * a.value)}; }
   friend Terms maximum(const Terms& a, const Terms& b) { return a.value > b.value ? a : b; }
   friend Terms larger(const Terms& a, const Terms& b) { return maximum(a, b); }
 
   friend Decision operator<(const Terms& a, const Terms& b) { return {a.value < b.value, true}; }
   friend Decision operator>(const Terms& a, const Terms& b) { return b < a; }
+  friend Decision operator<=(const Terms& a, const Terms& b) { return {a.value <= b.value, true}; }
+  friend Decision operator>=(const Terms& a, const Terms& b) { return b <= a; }
   friend Decision operator==(const Terms& a, const Terms& b) { return {a.value == b.value, true}; }
   friend Decision operator!=(const Terms& a, const Terms& b) { return !(a == b); }
   friend Terms select(bool condition, const Terms& yes, const Terms& no) { return condition ? yes : no; }

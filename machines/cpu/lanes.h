@@ -31,6 +31,9 @@ static_assert(kWidth == TK_WIDTH, "the build's flags do not give the registers t
 
 struct Mask {
   hn::Mask<FloatTag> m;
+  friend TK_FN Mask operator!(Mask a) { return {hn::Not(a.m)}; }
+  friend TK_FN Mask operator&(Mask a, Mask b) { return {hn::And(a.m, b.m)}; }
+  friend TK_FN Mask operator|(Mask a, Mask b) { return {hn::Or(a.m, b.m)}; }
 };
 
 struct LaneBits {
@@ -61,6 +64,8 @@ struct Lanes {
   friend TK_FN Lanes operator-(Lanes a) { return hn::Neg(a.v); }
   friend TK_FN Mask operator<(Lanes a, Lanes b) { return {hn::Lt(a.v, b.v)}; }
   friend TK_FN Mask operator>(Lanes a, Lanes b) { return {hn::Gt(a.v, b.v)}; }
+  friend TK_FN Mask operator<=(Lanes a, Lanes b) { return {hn::Le(a.v, b.v)}; }
+  friend TK_FN Mask operator>=(Lanes a, Lanes b) { return {hn::Ge(a.v, b.v)}; }
   friend TK_FN Mask operator==(Lanes a, Lanes b) { return {hn::Eq(a.v, b.v)}; }
   // Not Highway's Ne, which on x86 is false for a NaN.
   friend TK_FN Mask operator!=(Lanes a, Lanes b) { return {hn::Not(hn::Eq(a.v, b.v))}; }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "contract/build.h"
+#include "contract/workspace.h"
 #include "machines/cpu/fold.h"
 #include "machines/cpu/plan.h"
 #include "machines/cpu/pool.h"
@@ -258,18 +258,35 @@ template <class D, Type S> struct RowMachine : D::Names {
     static_cast<float*>(call.operand(I).data)[row] = canonical(v);
   }
 
-  // Sums over rows, for two outputs in one pass over the columns.
-  template <class A, class TermA, class B, class TermB>
-  TK_FN void column_sums(A, const TermA& term_a, B, const TermB& term_b) {
-    float *a = column_chain[A::index], *b = column_chain[B::index];
-    const auto add = [&](auto i) {
-      cpu::TK_ISA::store(a + i.at, term_a.step(cpu::TK_ISA::load(a + i.at), i));
-      cpu::TK_ISA::store(b + i.at, term_b.step(cpu::TK_ISA::load(b + i.at), i));
-    };
+  // Sums over rows: any number of outputs, each followed by its term, in one pass over the columns. One that is absent
+  // is not summed; only where there is such a one is it asked for each register.
+  template <class... OutputsAndTerms> TK_FN void column_sums(const OutputsAndTerms&... sums) {
+    float* chains[sizeof...(OutputsAndTerms) / 2];  // copies: the stores below could alias the members
+    if (find_chains(chains, sums...))
+      chain_columns<false>(chains, sums...);
+    else
+      chain_columns<true>(chains, sums...);
+  }
+  template <class O, class Term, class... More>
+  TK_FN bool find_chains(float** chains, O, const Term&, const More&... more) const {
+    *chains = column_chain[O::index];
+    if constexpr (sizeof...(More) == 0)
+      return *chains != nullptr;
+    else
+      return find_chains(chains + 1, more...) && *chains != nullptr;
+  }
+  template <bool ask, class... OutputsAndTerms>
+  TK_FN void chain_columns(float* const* chains, const OutputsAndTerms&... sums) const {
     const std::int64_t end = n;
     std::int64_t i = 0;
-    for (; i + kWidth <= end; i += kWidth) add(Span{i});
-    if (i < end) add(Part{i, end - i});
+    for (; i + kWidth <= end; i += kWidth) chain_step<ask>(chains, Span{i}, sums...);
+    if (i < end) chain_step<ask>(chains, Part{i, end - i}, sums...);
+  }
+  template <bool ask, class I, class O, class Term, class... More>
+  TK_FN void chain_step(float* const* chains, I i, O, const Term& term, const More&... more) const {
+    float* p = *chains + i.at;
+    if (!ask || *chains != nullptr) cpu::TK_ISA::store(p, term.step(cpu::TK_ISA::load(p), i));
+    if constexpr (sizeof...(More) > 0) chain_step<ask>(chains + 1, i, more...);
   }
 
   // After every row.

@@ -40,20 +40,16 @@ template <class D, Type S> Answer check_rows(const Call& call, Pool& pool, std::
   return {};
 }
 
-// Column sums: the operands a definition sums over rows (outputs that are vectors of cols), the partial results
-// of each unit, and where they lie.
+// Column sums: the operands a definition sums over rows, the partial results of each unit, and where they lie.
 struct ColumnSums {
   int operands[kMaxOperands] = {};
   int count = 0;
   std::int64_t units = 0, stride = 0;
   float* partials = nullptr;  // [sum][unit][stride]
 
-  explicit ColumnSums(const Call& call) {
-    int i = 0;
-    for (const OperandSpec& spec : call.contract->operands) {
-      if (spec.role == Role::out && spec.shape[0] == "cols") operands[count++] = i;
-      ++i;
-    }
+  explicit ColumnSums(const Record& record) {
+    for (int i = 0; i < kMaxOperands; ++i)
+      if (holds(record.column_sums, i)) operands[count++] = i;
   }
   float* partial(int sum, std::int64_t unit) const { return partials + (sum * units + unit) * stride; }
 };
@@ -94,7 +90,8 @@ template <class D, Type S> Answer run_row(const Call& call, Pool& pool) {
   std::atomic<std::int64_t> counted{0};
   if (Answer answer = check_rows<D, S>(call, pool, counted); answer.kind != Answer::good) return answer;
 
-  ColumnSums sums(call);
+  const Record record = describe(call);
+  ColumnSums sums(record);
   const std::int64_t rows_per_unit =
       sums.count > 0 ? unit_rows_with_sums(rows, pool.threads()) : unit_rows_ahead(rows, n, pool.threads(), 16);
   sums.units = (rows + rows_per_unit - 1) / rows_per_unit;
@@ -104,10 +101,9 @@ template <class D, Type S> Answer run_row(const Call& call, Pool& pool) {
         pool.shared_scratch().reserve(static_cast<std::size_t>(sums.count * sums.units * sums.stride) * 4));
     if (sums.partials == nullptr) return {Answer::out_of_memory};
   }
-  // A thread's share of the contract's workspace, behind its machine: a machine lives as long as the call, so that
-  // column parameters are converted once per thread. Every buffer exists before anything is written.
-  const std::int64_t shared = row_buffer_bytes(n) * sums.count * ((rows + 31) / 32);
-  const auto bytes = static_cast<std::size_t>(call.contract->workspace(call, 1) - shared);
+  // A thread's share of the workspace, behind its machine: a machine lives as long as the call, so that column
+  // parameters are converted once per thread. Every buffer exists before anything is written.
+  const auto bytes = static_cast<std::size_t>(row_thread_bytes(record, rows, n));
   static_assert(sizeof(Machine) <= kRowMachineBytes);
   for (int worker = 0; worker < pool.threads(); ++worker) {
     auto* scratch = static_cast<std::byte*>(pool.scratch(worker).reserve(bytes));
@@ -135,7 +131,8 @@ template <class D, Type S> Answer run_row(const Call& call, Pool& pool) {
       }
     });
   }
-  if constexpr (requires(Machine& m) { D::finish(m); }) D::finish(*machine(0));
+  if constexpr (requires(Machine& m) { D::finish(m); })
+    if (record.once != 0) D::finish(*machine(0));
   return {};
 }
 

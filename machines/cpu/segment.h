@@ -22,7 +22,7 @@ template <class D, Type S> struct SegmentMachine : D::Names {
 
   template <class O> bool flag(O) const { return call.option(O::index).i != 0; }
 
-  template <class O, class W> void gather(O, W) {
+  template <class O, class W, class I, class P> void gather(O, W, I, P) {
     const View &y = call.operand(O::index), &weight = call.operand(W::index);
     const auto bytes = y.cols() * static_cast<std::int64_t>(size_of(S));
     const bool streamed = worth_streaming(y);
@@ -42,7 +42,7 @@ template <class D, Type S> struct SegmentMachine : D::Names {
     });
   }
 
-  template <class O, class Y> void scatter_sum(O, Y, bool accumulate) {
+  template <class O, class Y, class I, class P> void scatter_sum(O, Y, I, P, bool accumulate) {
     const View &dweight = call.operand(O::index), &dy = call.operand(Y::index);
     const std::int64_t vocab = dweight.rows(), queries = dy.rows(), dim = dy.cols();
     auto* memory =
@@ -92,7 +92,7 @@ template <class D, Type S> struct SegmentMachine : D::Names {
 };
 
 template <class D, Type S> Answer run_segment(const Call& call, Pool& pool) {
-  SegmentMachine<D, S> m{{}, call, pool, IndexRange(call)};
+  SegmentMachine<D, S> m{{}, call, pool, IndexRange(call, describe(call))};
   constexpr std::int64_t kNone = INT64_MAX;
   const std::int64_t queries = m.range.index.rows();
   std::atomic<std::int64_t> bad{kNone};

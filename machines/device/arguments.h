@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "machines/device/access.h"
+#include "machines/device/kinds.h"
 
 namespace tokitai::device {
 
@@ -12,21 +13,21 @@ struct Operand {
   std::int64_t stride;  // elements from one row to the next
 };
 
-// One tensor of a list (the each pattern).
-struct Tensor {
-  Address<void*, Element> data[8];
+// One tensor of a list (the each pattern), with as many operands as the operator has: every block looks its tensor up.
+template <int operands> struct Tensor {
   std::int64_t length;
   std::int64_t first;  // how many pieces of work the tensors before it make
+  Address<void*, Element> data[operands];
 };
 
 struct Arguments {
-  Operand operand[8];
-  float scalar[12];
-  std::int64_t option[8];
+  Operand operand[kOperands];
+  float scalar[kScalars];
+  std::int64_t option[kOptions];
   std::uint64_t options_set;  // bit i: option i was given
   // row: rows, cols. segment: queries, dim, vocab. tile: rows, cols, inner. each: tensors, pieces of work.
   std::int64_t extent[3];
-  Address<const Tensor*, InList> tensors;
+  Address<const void*, InList> tensors;  // the table of a list (tensor_table.h)
   Address<void*, Workspace> workspace;
   Address<std::uint64_t*> flag;     // the smallest position that a check refused; all ones: none
   Address<std::uint32_t*> counter;  // zero before the call: grid barriers and the count of finished blocks

@@ -2,6 +2,7 @@
 // tensors in one launch.
 #pragma once
 #include "machines/device/memory.h"
+#include "machines/device/pack.h"
 #include "machines/device/place_each.h"
 #include "machines/device/plans.h"
 #include "patterns/names.h"
@@ -9,64 +10,10 @@
 
 namespace tokitai::device {
 
-// A few neighbouring values, worked on as one.
-template <int wide> struct Pack {
-  float v[wide];
-};
-template <int wide> struct PackMask {
-  bool v[wide];
-};
-#define TK_PACK_OPERATOR(op)                                                                   \
-  template <int wide> TK_FN Pack<wide> operator op(const Pack<wide>& a, const Pack<wide>& b) { \
-    Pack<wide> r;                                                                              \
-    TK_UNROLL                                                                                  \
-    for (int e = 0; e < wide; ++e) r.v[e] = a.v[e] op b.v[e];                                  \
-    return r;                                                                                  \
-  }                                                                                            \
-  template <int wide> TK_FN Pack<wide> operator op(float a, const Pack<wide>& b) {             \
-    Pack<wide> r;                                                                              \
-    TK_UNROLL                                                                                  \
-    for (int e = 0; e < wide; ++e) r.v[e] = a op b.v[e];                                       \
-    return r;                                                                                  \
-  }                                                                                            \
-  template <int wide> TK_FN Pack<wide> operator op(const Pack<wide>& a, float b) {             \
-    Pack<wide> r;                                                                              \
-    TK_UNROLL                                                                                  \
-    for (int e = 0; e < wide; ++e) r.v[e] = a.v[e] op b;                                       \
-    return r;                                                                                  \
-  }
-TK_PACK_OPERATOR(+)
-TK_PACK_OPERATOR(-)
-TK_PACK_OPERATOR(*)
-TK_PACK_OPERATOR(/)
-#undef TK_PACK_OPERATOR
-template <int wide> TK_FN Pack<wide> sqrt(const Pack<wide>& a) {
-  Pack<wide> r;
-  TK_UNROLL
-  for (int e = 0; e < wide; ++e) r.v[e] = tokitai::sqrt(a.v[e]);
-  return r;
-}
-template <int wide> TK_FN Pack<wide> fma(const Pack<wide>& a, const Pack<wide>& b, const Pack<wide>& c) {
-  Pack<wide> r;
-  TK_UNROLL
-  for (int e = 0; e < wide; ++e) r.v[e] = tokitai::fma(a.v[e], b.v[e], c.v[e]);
-  return r;
-}
-template <int wide> TK_FN Pack<wide> fma(float a, const Pack<wide>& b, const Pack<wide>& c) {
-  Pack<wide> r;
-  TK_UNROLL
-  for (int e = 0; e < wide; ++e) r.v[e] = tokitai::fma(a, b.v[e], c.v[e]);
-  return r;
-}
-template <int wide> TK_FN PackMask<wide> operator==(const Pack<wide>& a, float b) {
-  PackMask<wide> r;
-  TK_UNROLL
-  for (int e = 0; e < wide; ++e) r.v[e] = a.v[e] == b;
-  return r;
-}
-
 template <class D, EachPlan P> struct EachMachine : D::Names {
   template <class O> static constexpr Kind kind = kind_at(P.kinds, O::index);
+
+  using Tensor = device::Tensor<P.operands>;
 
   const Arguments& arguments;
   Tensor tensor;
@@ -138,7 +85,7 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
     tensor = global<const Tensor, InList>(arguments.tensors)[which];
     Multiples address{};
     TK_UNROLL
-    for (int i = 0; i < 8; ++i)
+    for (int i = 0; i < P.operands; ++i)
       if (kind_at(P.kinds, i) != Kind::absent) address |= multiples_of(tensor.data[i]);
     const Place<Begin<Element>, i64> begin = piece_begin(piece, i64{tensor.first}, P.turns, P.threads, P.wide);
     for (Counter turn = 0; turn < P.turns; ++turn) {

@@ -6,7 +6,10 @@ namespace tokitai::device {
 
 enum class Kind : std::uint32_t { absent, f16, bf16, f32, i32, i64 };
 
-constexpr Kind kind_at(std::uint32_t kinds, int operand) { return static_cast<Kind>((kinds >> (4 * operand)) & 15u); }
+// The most operands, options and scalars of a call, as contract/call.h has them.
+inline constexpr int kOperands = 16, kOptions = 16, kScalars = 16;
+
+constexpr Kind kind_at(std::uint64_t kinds, int operand) { return static_cast<Kind>((kinds >> (4 * operand)) & 15u); }
 constexpr int bytes_of(Kind kind) {
   return kind == Kind::absent ? 0 : kind == Kind::f16 || kind == Kind::bf16 ? 2 : kind == Kind::i64 ? 8 : 4;
 }

@@ -115,7 +115,7 @@ template <class L> TK_FN Place<Given<Step<Row>>, L> row_step(Place<Step<Row>, L>
   return workers * teams;
 }
 
-// Column sums: a chain's rows, and where its row of partial results begins among those of both sums.
+// Column sums: a chain's rows, and where its row of partial results begins among those of all sums.
 template <class L> TK_FN Place<Row, L> chain_begin(Place<Row, L> chain) { return chain * kChain; }
 template <class L> TK_FN L chain_end(Place<Row, L> chain, L count) {
   return choose((chain + 1) * kChain < count, (chain + 1) * kChain, count);
@@ -136,13 +136,13 @@ template <class L> TK_FN Place<Begin<Row>, L> level_begin(L count) { return piec
 template <class I> TK_FN auto row_of_thread(Place<Thread, I> thread) -> Place<Row, decltype(as_long(I(0)))> {
   return as_long(thread);
 }
-// Both regions of the second kernel hold both sums, `rows` results each: the first kernel's, and one behind it.
+// Both regions of the second kernel hold all `sums`, `rows` results each: the first kernel's, and one behind it.
 template <class L, class I> TK_FN Place<Begin<InMatrix>, L> sum_begin(CounterOf<I> which, L rows, L cols) {
   return which * rows * cols;
 }
 template <class L, class I>
-TK_FN Place<Begin<InMatrix>, L> second_sum_begin(CounterOf<I> which, L rows, L second, L cols) {
-  return 2 * rows * cols + which * second * cols;
+TK_FN Place<Begin<InMatrix>, L> second_sum_begin(CounterOf<I> which, int sums, L rows, L second, L cols) {
+  return sums * rows * cols + which * second * cols;
 }
 template <class L> TK_FN Place<Begin<Workspace>, L> told_begin(L floats) { return floats; }
 template <class L, class I> TK_FN Place<Row, L> chained_row(Place<Row, L> chain, CounterOf<I> r) {

@@ -6,37 +6,9 @@
 #include <bit>
 
 #include "compiler/compiler.h"
-#include "definitions.h"
 #include "machines/device/plan_parts.h"
 
 namespace tokitai::device {
-namespace {
-
-[[maybe_unused]] constexpr Pattern pattern_id(patterns::Each) { return Pattern::each; }
-[[maybe_unused]] constexpr Pattern pattern_id(patterns::Row) { return Pattern::row; }
-[[maybe_unused]] constexpr Pattern pattern_id(patterns::Segment) { return Pattern::segment; }
-[[maybe_unused]] constexpr Pattern pattern_id(patterns::Tile) { return Pattern::tile; }
-
-struct Entry {
-  std::string_view name;
-  Pattern pattern;
-};
-template <class... D> void add(Family<D...>, std::vector<Entry>& entries) {
-  (entries.push_back({D::name, pattern_id(typename D::Pattern{})}), ...);
-}
-const std::vector<Entry>& table() {
-  static const std::vector<Entry> entries = [] {
-    std::vector<Entry> all;
-#define TK_FAMILY(family) add(family::Operators{}, all);
-#include "families.inc"
-#undef TK_FAMILY
-    return all;
-  }();
-  return entries;
-}
-
-}  // namespace
-
 Kind kind_of(const View& view) {
   if (!view.present()) return Kind::absent;
   switch (view.type) {
@@ -49,14 +21,12 @@ Kind kind_of(const View& view) {
   return Kind::absent;
 }
 
-std::uint32_t kinds_of(const Operands& operands) {
-  std::uint32_t kinds = 0;
+std::uint64_t kinds_of(const Operands& operands) {
+  std::uint64_t kinds = 0;
   for (std::size_t i = 0; i < operands.size(); ++i)
-    kinds |= static_cast<std::uint32_t>(kind_of(operands[i])) << (4 * i);
+    kinds |= static_cast<std::uint64_t>(kind_of(operands[i])) << (4 * i);
   return kinds;
 }
-
-void* address_of(const View& view) { return view.present() ? view.data : nullptr; }
 
 std::uint32_t zero_scalars(const Call& call) {
   std::uint32_t zeros = 0;
@@ -67,6 +37,7 @@ std::uint32_t zero_scalars(const Call& call) {
 
 Arguments arguments_of(const Call& call) {
   Arguments a{};
+  static_assert(kOperands == kMaxOperands && kOptions == kMaxOptions && kScalars == kMaxScalars);
   for (std::size_t i = 0; i < call.operands.size(); ++i)
     a.operand[i] = {call.operands[i].data, call.operands[i].rank == 2 ? call.operands[i].row_stride : 1};
   for (std::size_t i = 0; i < call.scalars.size(); ++i) a.scalar[i] = call.scalars[i];
@@ -134,28 +105,28 @@ std::string_view name_of(Guard guard) {
 
 std::string text_of(const RowPlan& p) {
   return fmt::format(
-      "RowPlan plan{{.kinds = {:#x}, .staged = {:#x}, .ahead = {:#x}, .zeros = {:#x}, .cols = {}, .wide = {}, .chunks "
+      "RowPlan plan{{.kinds = {:#x}, .staged = {:#x}, .ahead = {:#x}, .sums = {:#x}, .zeros = {:#x}, .cols = {}, .wide "
+      "= {}, .chunks "
       "= {}, .threads = {}, "
       ".teams = {}, .cluster = {}, .stages = {}, .access = {}, .guard = {}, .on_chip = {}, .blind = {}, .held = {}, "
-      ".column_sums = "
-      "{}, "
       ".checked = {}, .finishes = {}}}",
-      p.kinds, p.staged, p.ahead, p.zeros, p.cols, p.wide, p.chunks, p.threads, p.teams, p.cluster, p.stages, p.access,
-      name_of(p.guard), p.on_chip, p.blind, p.held, p.column_sums, p.checked, p.finishes);
+      p.kinds, p.staged, p.ahead, p.sums, p.zeros, p.cols, p.wide, p.chunks, p.threads, p.teams, p.cluster, p.stages,
+      p.access, name_of(p.guard), p.on_chip, p.blind, p.held, p.checked, p.finishes);
 }
 std::string text_of(const EachPlan& p) {
   return fmt::format(
-      "EachPlan plan{{.kinds = {:#x}, .mixed = {:#x}, .zeros = {:#x}, .wide = {}, .turns = {}, .threads = {}, .checked "
+      "EachPlan plan{{.kinds = {:#x}, .operands = {}, .mixed = {:#x}, .zeros = {:#x}, .wide = {}, .turns = {}, "
+      ".threads = {}, .checked "
       "= {}}}",
-      p.kinds, p.mixed, p.zeros, p.wide, p.turns, p.threads, p.checked);
+      p.kinds, p.operands, p.mixed, p.zeros, p.wide, p.turns, p.threads, p.checked);
 }
 std::string text_of(const SegmentPlan& p) {
   return fmt::format(
       "SegmentPlan plan{{.kinds = {:#x}, .wide = {}, .access = {}, .whole = {}, .threads = {}, .ahead = {}, "
       ".digit_bits = {}, "
-      ".padding_option = {}, .padding = {}, .accumulate = {}, .gathers = {}}}",
-      p.kinds, p.wide, p.access, p.whole, p.threads, p.ahead, p.digit_bits, p.padding_option, p.padding, p.accumulate,
-      p.gathers);
+      ".index = {}, .padding_option = {}, .padding = {}, .accumulate = {}, .gathers = {}}}",
+      p.kinds, p.wide, p.access, p.whole, p.threads, p.ahead, p.digit_bits, p.index, p.padding_option, p.padding,
+      p.accumulate, p.gathers);
 }
 std::string text_of(const TilePlan& p) {
   return fmt::format(
@@ -188,28 +159,23 @@ Answer answer_of(Pattern pattern, std::uint64_t flag) {
 }
 
 namespace {
-Result<Program> plan_with(Pattern pattern, const Call& call, const Machinery& machinery) {
-  switch (pattern) {
-    case Pattern::each: return plan_each(call, machinery);
-    case Pattern::row: return plan_row(call, machinery);
-    case Pattern::segment: return plan_segment(call, machinery);
-    case Pattern::tile: return plan_tile(call, machinery);
+Result<Program> plan_with(const Record& record, const Call& call, const Machinery& machinery) {
+  switch (record.pattern) {
+    case Pattern::each: return plan_each(call, record, machinery);
+    case Pattern::row: return plan_row(call, record, machinery);
+    case Pattern::segment: return plan_segment(call, record, machinery);
+    case Pattern::tile: return plan_tile(call, record, machinery);
   }
   return Status(Code::internal, "no such pattern");
 }
 }  // namespace
 
 Result<Program> plan(const Call& call, const Machinery& machinery) {
-  for (const Entry& entry : table()) {
-    if (entry.name != call.contract->name) continue;
-    Result<Program> program = plan_with(entry.pattern, call, machinery);
-    // Kernels that come second wait for the first themselves.
-    if (program.ok())
-      for (std::size_t i = 1; i < program->launches.size(); ++i)
-        program->launches[i].follows = machinery.target.clusters;
-    return program;
-  }
-  return Status(Code::internal, fmt::format("{} has no definition for GPUs", call.contract->name));
+  Result<Program> program = plan_with(describe(call), call, machinery);
+  // Kernels that come second wait for the first themselves.
+  if (program.ok())
+    for (std::size_t i = 1; i < program->launches.size(); ++i) program->launches[i].follows = machinery.target.clusters;
+  return program;
 }
 
 }  // namespace tokitai::device

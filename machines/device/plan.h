@@ -8,13 +8,15 @@
 
 #include "compiler/target.h"
 #include "contract/contract.h"
+#include "contract/record.h"
 #include "machines/device/arguments.h"
 #include "machines/device/plans.h"
+#include "machines/device/tensor_table.h"
 #include "runtime/kernel_table.h"
 
 namespace tokitai::device {
 
-enum class Pattern { each, row, segment, tile };
+using tokitai::Pattern;
 
 struct Machinery {
   compiler::Target target;
@@ -46,7 +48,7 @@ struct Program {
   Pattern pattern = Pattern::row;
   std::vector<Launch> launches;
   Arguments arguments{};  // tensors, workspace, flag and counter are still null
-  std::vector<Tensor> tensors;
+  TensorTable tensors;
   std::int64_t workspace_bytes = 0;
   bool checked = false;  // the flag is used
   bool counts = false;   // the counter is used
@@ -62,9 +64,6 @@ struct Text {
 std::vector<Text> device_headers();
 // The same for the lockstep machine, which has the host's standard headers and its own alias header.
 std::vector<Text> lockstep_headers();
-
-// Where an operand lies, as kernels over lists are told it: null where a tensor has none.
-void* address_of(const View& view);
 
 // What a check's flag says after the launches of such a pattern.
 Answer answer_of(Pattern pattern, std::uint64_t flag);

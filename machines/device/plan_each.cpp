@@ -15,7 +15,7 @@ void choose_operands(const Call& call, const Machinery& machinery, EachPlan& p) 
   for (const Operands& tensor : call.list) {
     if (tensor[0].elements() == 0) continue;
     p.kinds |= kinds_of(tensor);  // an operand has one type in all of them
-    for (std::size_t i = 0; i < tensor.size(); ++i) (tensor[i].present() ? given : lacking) |= 1u << i;
+    for (std::size_t i = 0; i < call.contract->operands.size(); ++i) (tensor[i].present() ? given : lacking) |= 1u << i;
   }
   p.mixed = given & lacking;
   for (std::size_t i = 0; i < call.contract->operands.size() && machinery.variant == 3; ++i)
@@ -31,28 +31,26 @@ std::string words_of(const Call& call, const EachPlan& p) {
 
 }  // namespace
 
-Result<Program> plan_each(const Call& call, const Machinery& machinery) {
+Result<Program> plan_each(const Call& call, const Record& record, const Machinery& machinery) {
   EachPlan p{};
+  p.operands = static_cast<int>(call.contract->operands.size());
   choose_operands(call, machinery, p);
   p.zeros = zero_scalars(call);
   p.wide = machinery.variant == 2 ? 8 : 4;
   p.turns = machinery.variant == 3 ? 3 : 1;
   p.threads = machinery.variant == 1 ? 128 : 256;
-  p.checked = call.option_set("skip_nonfinite");
+  p.checked = record.checks;
 
   Program program;
   program.pattern = Pattern::each;
   program.arguments = arguments_of(call);
+  program.tensors = TensorTable(call.contract->operands.size());
   program.checked = p.checked;
   std::int64_t pieces = 0;
   for (const Operands& operands : call.list) {
-    Tensor tensor{};
-    for (std::size_t i = 0; i < operands.size(); ++i) tensor.data[i] = address_of(operands[i]);
-    tensor.length = operands[0].elements();
-    tensor.first = pieces;
+    program.tensors.add(operands, pieces);
     const std::int64_t piece = std::int64_t{p.threads} * p.wide * p.turns;
-    pieces += (tensor.length + piece - 1) / piece;
-    program.tensors.push_back(tensor);
+    pieces += (operands[0].elements() + piece - 1) / piece;
   }
   // A tensor without elements has no piece: the search for a piece's tensor takes the last that begins there.
   program.arguments.extent[0] = static_cast<std::int64_t>(program.tensors.size());

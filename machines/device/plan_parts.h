@@ -9,7 +9,7 @@
 namespace tokitai::device {
 
 Kind kind_of(const View& view);
-std::uint32_t kinds_of(const Operands& operands);
+std::uint64_t kinds_of(const Operands& operands);
 // The scalars that are +0: constants for the compiler.
 std::uint32_t zero_scalars(const Call& call);
 Arguments arguments_of(const Call& call);
@@ -29,9 +29,9 @@ std::string text_of(const EachPlan& plan);
 std::string text_of(const SegmentPlan& plan);
 std::string text_of(const TilePlan& plan);
 
-Result<Program> plan_row(const Call& call, const Machinery& machinery);
-Result<Program> plan_each(const Call& call, const Machinery& machinery);
-Result<Program> plan_segment(const Call& call, const Machinery& machinery);
-Result<Program> plan_tile(const Call& call, const Machinery& machinery);
+Result<Program> plan_row(const Call& call, const Record& record, const Machinery& machinery);
+Result<Program> plan_each(const Call& call, const Record& record, const Machinery& machinery);
+Result<Program> plan_segment(const Call& call, const Record& record, const Machinery& machinery);
+Result<Program> plan_tile(const Call& call, const Record& record, const Machinery& machinery);
 
 }  // namespace tokitai::device

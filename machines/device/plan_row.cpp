@@ -30,33 +30,23 @@ struct Facts {
   const Call& call;
   std::int64_t rows, cols;
   int storage_bytes;
-  int first_sum = -1;    // the first output over columns
-  bool columns = false;  // there are parameters per column
+  const Record& record;
 };
 
-RowPlan facts_of(Facts& f) {
-  const Contract& contract = *f.call.contract;
+RowPlan facts_of(const Facts& f) {
+  const Record& record = f.record;
   RowPlan p{};
   p.kinds = kinds_of(f.call.operands);
   p.zeros = zero_scalars(f.call);
-  p.checked = contract.refusal != nullptr;
+  p.checked = record.checks;
   p.access = 16;
-  for (std::size_t i = 0; i < contract.operands.size(); ++i) {
-    const OperandSpec& spec = contract.operands[i];
-    const View& view = f.call.operands[i];
-    if (!view.present()) continue;
-    const bool matrix = view.rank == 2;
-    if (matrix && spec.role != Role::out) p.staged |= 1u << i;
-    if (spec.role == Role::out && spec.shape[0] == "cols") {
-      p.column_sums = true;
-      if (f.first_sum < 0) f.first_sum = static_cast<int>(i);
-    } else if (matrix || spec.shape[0] == "cols") {
-      p.access = std::min(p.access, alignment_of(view));
-    }
-    if (spec.role == Role::in && view.rank == 1 && spec.shape[0] == "rows") p.ahead |= 1u << i;
-    if (spec.role == Role::in && spec.shape[0] == "cols") f.columns = true;
-    if (spec.role == Role::out && spec.shape[0] == "1") p.finishes = true;
-  }
+  p.staged = record.loaded | record.read;
+  p.ahead = record.row_values & ~record.writes;
+  p.sums = record.column_sums;
+  p.finishes = record.once != 0;
+  for (int i = 0; i < kMaxOperands; ++i)
+    if (holds(p.staged | record.stored | record.columns, i))
+      p.access = std::min(p.access, alignment_of(f.call.operand(i)));
   return p;
 }
 
@@ -65,7 +55,7 @@ bool fit(RowPlan& p, const Facts& f, const Machinery& machinery) {
   const int column_threads = 256 / p.wide;
   const std::int64_t blocks = ceil_div(f.cols, kColumns);
   const bool asks = f.cols % kColumns != 0 || f.storage_bytes > 2;
-  const std::int64_t most = (p.column_sums && asks ? kFewThreads : kMostThreads) / column_threads;
+  const std::int64_t most = (p.sums != 0 && asks ? kFewThreads : kMostThreads) / column_threads;
   p.cluster = 1;
   while (ceil_div(blocks, p.cluster) > most) p.cluster *= 2;
   if (p.cluster > (machinery.target.clusters ? 8 : 1)) return false;
@@ -79,11 +69,12 @@ bool fit(RowPlan& p, const Facts& f, const Machinery& machinery) {
   return false;
 }
 
-RowPlan choose(Facts& f, const Machinery& machinery) {
+RowPlan choose(const Facts& f, const Machinery& machinery) {
   RowPlan p = facts_of(f);
-  // Column sums keep two values per element in registers, and column parameters come through the cache: both do
+  // Column sums keep a value each per element in registers, and column parameters come through the cache: both do
   // better with half as many elements per thread.
-  p.wide = (p.column_sums || (f.columns && f.cols > kColumns)) != (machinery.variant == 2 && !p.column_sums) ? 4 : 8;
+  const bool columns = f.record.columns != 0;
+  p.wide = (p.sums != 0 || (columns && f.cols > kColumns)) != (machinery.variant == 2 && p.sums == 0) ? 4 : 8;
   // Known to the compiler where that is worth a kernel of its own.
   p.cols = (f.cols & (f.cols - 1)) == 0 || (f.cols > kLong && f.cols % p.wide == 0) ? static_cast<int>(f.cols) : 0;
   p.chunks = 8;
@@ -95,11 +86,11 @@ RowPlan choose(Facts& f, const Machinery& machinery) {
     p.wide = 8;
     p.threads = static_cast<int>(std::min<std::int64_t>(ceil_div(f.cols, kColumns) * 32, kFewThreads));
   }
-  p.held = machinery.variant == 1 && p.on_chip && !p.column_sums && p.chunks * p.wide <= 32;
+  p.held = machinery.variant == 1 && p.on_chip && p.sums == 0 && p.chunks * p.wide <= 32;
   p.access = std::min(p.access, p.wide * f.storage_bytes);
   const std::int64_t held = std::int64_t{p.threads} / p.teams / (256 / p.wide) * p.cluster * p.chunks * 256;
   p.guard = f.cols % p.wide != 0 ? Guard::elements : p.on_chip && held == f.cols ? Guard::none : Guard::vectors;
-  p.blind = p.on_chip && p.guard == Guard::vectors && !f.columns && !p.column_sums;
+  p.blind = p.on_chip && p.guard == Guard::vectors && !columns && p.sums == 0;
   return p;
 }
 
@@ -118,8 +109,9 @@ std::string words_of(const RowPlan& p, const Facts& f) {
 
 }  // namespace
 
-Result<Program> plan_row(const Call& call, const Machinery& machinery) {
-  Facts f{call, call.operand(0).rows(), call.operand(0).cols(), static_cast<int>(size_of(call.operand(0).type))};
+Result<Program> plan_row(const Call& call, const Record& record, const Machinery& machinery) {
+  const Facts f{call, call.operand(0).rows(), call.operand(0).cols(), static_cast<int>(size_of(call.operand(0).type)),
+                record};
   const RowPlan p = choose(f, machinery);
   if (const ColumnRange right = columns_for(p, static_cast<int>(f.cols));
       f.cols < right.least || f.cols > right.most || f.cols % right.multiple != 0)
@@ -141,7 +133,7 @@ Result<Program> plan_row(const Call& call, const Machinery& machinery) {
     Launch launch;
     launch.kernel = kernel_name(contract, "_check");
     // Rows are counted where something depends on all of them: an output of the whole call, or the rows' own.
-    const bool counting = p.finishes || !can_be_cut(call);
+    const bool counting = record.counted;
     launch.plan = fmt::format("one thread per row asks whether it is valid{}", counting ? ", and counts" : "");
     launch.block = check.threads;
     launch.integer_atomics = true;
@@ -159,11 +151,11 @@ Result<Program> plan_row(const Call& call, const Machinery& machinery) {
   launch.cluster = p.cluster;
   launch.constants = p;
   launch.integer_atomics = p.finishes;
-  const int resident = p.on_chip && p.threads <= 256 && !p.column_sums ? 2 : 1;
+  const int resident = p.on_chip && p.threads <= 256 && p.sums == 0 ? 2 : 1;
   launch.source =
       source_of(call, machinery, "row_kernels.h", text_of(p), launch, "row_kernel<Definition, plan>", resident);
   const std::int64_t chains = ceil_div(f.rows, kChainRows);
-  const std::int64_t items = p.column_sums ? chains : ceil_div(f.rows, p.teams);
+  const std::int64_t items = p.sums != 0 ? chains : ceil_div(f.rows, p.teams);
   std::int64_t floats = 0;
   if (p.on_chip) {
     launch.work = items * p.cluster;
@@ -175,17 +167,17 @@ Result<Program> plan_row(const Call& call, const Machinery& machinery) {
   program.launches.push_back(std::move(launch));
   program.arguments.extent[2] = floats;
 
-  if (p.column_sums) {
-    floats += 2 * (chains + ceil_div(chains, kChainRows)) * f.cols;
+  if (p.sums != 0) {
+    const int sums = count_set(p.sums);
+    floats += sums * (chains + ceil_div(chains, kChainRows)) * f.cols;
     RowPlan columns = p;
     columns.threads = static_cast<int>(32 * std::clamp<std::int64_t>(ceil_div(chains, kChainRows), 1, 16));
     Launch finish;
     finish.kernel = kernel_name(contract, "_columns");
     finish.plan = fmt::format("32 columns per block, {} chains of partial rows at once", columns.threads / 32);
     finish.block = columns.threads;
-    finish.source = source_of(call, machinery, "row_kernels.h", text_of(columns), finish,
-                              fmt::format("column_kernel<plan, {}>", f.first_sum), 1);
-    finish.work = 2 * ceil_div(f.cols, 32);
+    finish.source = source_of(call, machinery, "row_kernels.h", text_of(columns), finish, "column_kernel<plan>", 1);
+    finish.work = sums * ceil_div(f.cols, 32);
     program.launches.push_back(std::move(finish));
   }
   if (p.finishes) floats += 2 * chains + 64;

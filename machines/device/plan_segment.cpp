@@ -17,30 +17,31 @@ constexpr int kFewDigitBits = 5, kMostDigitBits = 9;
 
 }  // namespace
 
-Result<Program> plan_segment(const Call& call, const Machinery& machinery) {
+Result<Program> plan_segment(const Call& call, const Record& record, const Machinery& machinery) {
   const Contract& contract = *call.contract;
-  const std::int64_t queries = dimension(call, "queries"), dim = dimension(call, "dim"),
-                     vocab = dimension(call, "vocab");
-  const View& out = call.operand(2);
-  const bool sums = contract.operands[2].shape[0] == "vocab";
+  const View &table = call.operand(record.table), &rows = call.operand(record.queries);
+  const std::int64_t queries = rows.rows(), dim = rows.cols(), vocab = table.rows();
+  const bool sums = record.sums;
+  const View &in = sums ? rows : table, &out = sums ? table : rows;
   if (sums && queries >= kMostQueries)
     return Status::invalid(
         fmt::format("{}: {} queries; a GPU sorts at most {}", contract.name, queries, kMostQueries - 1));
   if (sums && vocab >= kMostQueries)
-    return Status::invalid(
-        fmt::format("{}: vocab = {}; a GPU sorts at most {} values", contract.name, vocab, kMostQueries - 1));
+    return Status::invalid(fmt::format("{}: {} has {} rows; a GPU sorts at most {} values", contract.name,
+                                       contract.operands[static_cast<std::size_t>(record.table)].name, vocab,
+                                       kMostQueries - 1));
 
   SegmentPlan p{};
   p.kinds = kinds_of(call.operands);
-  p.wide = kRowBytes / static_cast<int>(size_of(call.operand(0).type)) / (machinery.variant == 2 ? 2 : 1);
-  p.access = std::min(
-      {alignment_of(call.operand(0)), alignment_of(out), p.wide * static_cast<int>(size_of(call.operand(0).type))});
+  p.wide = kRowBytes / static_cast<int>(size_of(in.type)) / (machinery.variant == 2 ? 2 : 1);
+  p.access = std::min({alignment_of(in), alignment_of(out), p.wide * static_cast<int>(size_of(in.type))});
   p.whole = dim % p.wide == 0;
   p.threads = 256;
   p.ahead = 8;
-  p.padding_option = contract.option_index("padding_index");
+  p.index = record.index;
+  p.padding_option = record.padding;
   p.padding = call.option(p.padding_option).set;
-  p.accumulate = call.option_set("accumulate");
+  p.accumulate = record.accumulates;
   // Few enough passes, and few different kernels: two sizes of digits serve every vocabulary.
   const int bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(vocab)));
   p.digit_bits = machinery.variant == 1 || bits <= kFewDigitBits ? kFewDigitBits : kMostDigitBits;
@@ -74,8 +75,7 @@ Result<Program> plan_segment(const Call& call, const Machinery& machinery) {
         std::max({(queries + 31) / 32 * slabs / groups, (vocab + 32 * groups - 1) / (32 * groups), std::int64_t{1}});
     program.workspace_bytes = sort_words(queries, vocab, 1 << p.digit_bits) * 4 + 16;
     // Partial results of indices that occur more than 32 times.
-    if (queries > 32)
-      program.workspace_bytes += partial_rows(queries) * dim * (call.operand(0).type == Type::f16 ? 8 : 4);
+    if (queries > 32) program.workspace_bytes += partial_rows(queries) * dim * (in.type == Type::f16 ? 8 : 4);
   } else {
     launch.plan = fmt::format(
         "all blocks check the indices, then 32 threads per row copy {} columns per thread and turn, "

@@ -18,16 +18,13 @@ int row_access(const View& view) {
 
 }  // namespace
 
-Result<Program> plan_tile(const Call& call, const Machinery& machinery) {
-  const View& out = call.operand(2);
-  const auto& shape = call.contract->operands[2].shape;
-  std::int64_t inner = 0;
-  for (const Symbol& symbol : call.symbols)
-    if (!symbol.name.empty() && symbol.name != shape[0] && symbol.name != shape[1]) inner = symbol.value;
+Result<Program> plan_tile(const Call& call, const Record& record, const Machinery& machinery) {
+  const View &a = call.operand(record.a), &out = call.operand(record.out);
+  const std::int64_t inner = record.a_transposed ? a.rows() : a.cols();
 
   TilePlan p{};
   p.kinds = kinds_of(call.operands);
-  for (std::size_t i = 0; i < 3; ++i) p.access[i] = row_access(call.operands[i]);
+  for (const int i : {record.a, record.b, record.out}) p.access[i] = row_access(call.operand(i));
   p.inner = 16;
   // Large tiles do more arithmetic per byte of shared memory; small ones keep a device busy with a small output.
   const auto tile = [&](int rows, int cols, int thread_rows, int thread_cols) {
@@ -35,11 +32,8 @@ Result<Program> plan_tile(const Call& call, const Machinery& machinery) {
   };
   const auto tiles = [&] { return ((out.rows() + p.rows - 1) / p.rows) * ((out.cols() + p.cols - 1) / p.cols); };
   // Single elements along the inner index leave no registers for large tiles.
-  const auto along_output = [&](std::size_t i) {
-    const std::string_view last = call.contract->operands[i].shape[1];
-    return last == shape[0] || last == shape[1];
-  };
-  const bool single = std::min(p.access[0], p.access[1]) < 4 && !(along_output(0) && along_output(1));
+  const bool along_inner = !record.a_transposed || record.b_transposed;
+  const bool single = std::min(p.access[record.a], p.access[record.b]) < 4 && along_inner;
   tile(256, 128, 16, 8);
   if (machinery.variant == 2 || single || machinery.target.vendor == compiler::Vendor::amd ||
       tiles() < 2 * machinery.multiprocessors)
@@ -58,7 +52,7 @@ Result<Program> plan_tile(const Call& call, const Machinery& machinery) {
   Launch launch;
   launch.block = p.rows / p.thread_rows * (p.cols / p.thread_cols);
   launch.kernel = kernel_name(*call.contract, "");
-  const bool two = p.rows < 256 && std::min(p.access[0], p.access[1]) >= 8 && size_of(call.operand(0).type) == 2;
+  const bool two = p.rows < 256 && std::min(p.access[record.a], p.access[record.b]) >= 8 && size_of(a.type) == 2;
   launch.source =
       source_of(call, machinery, "tile.h", text_of(p), launch, "tile_kernel<Definition, plan>", two ? 2 : 1);
   launch.plan = fmt::format(

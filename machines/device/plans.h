@@ -10,9 +10,10 @@ namespace tokitai::device {
 enum class Guard : int { none, vectors, elements };
 
 struct RowPlan {
-  std::uint32_t kinds;   // element types of the operands, four bits each
+  std::uint64_t kinds;   // element types of the operands, four bits each
   std::uint32_t staged;  // bit i: operand i is a matrix that is read, staged through shared memory
   std::uint32_t ahead;   // bit i: operand i has one value per row, read while the row before is worked on
+  std::uint32_t sums;    // bit i: operand i is a sum over rows; rows are then worked on in chains of 32, one block each
   std::uint32_t zeros;   // bit i: scalar i is +0, known to the compiler
   int cols;              // where the compiler is to know them: powers of two, and long rows; else 0
   int wide;              // neighbouring elements a thread holds: 8 or 4
@@ -23,16 +24,16 @@ struct RowPlan {
   int stages;            // rows on their way or in use at once
   int access;            // bytes of one memory access
   Guard guard;
-  bool on_chip;      // a row stays on chip; otherwise it is read again for every pass
-  bool blind;        // vectors beyond the row are worked on as zeros, so that its last block takes no longer
-  bool held;         // a thread's elements are kept in its registers, not read from shared memory for every pass
-  bool column_sums;  // rows in chains of 32, one block each
-  bool checked;      // a check ran before: write nothing where it refused
-  bool finishes;     // the last block finishes the call
+  bool on_chip;   // a row stays on chip; otherwise it is read again for every pass
+  bool blind;     // vectors beyond the row are worked on as zeros, so that its last block takes no longer
+  bool held;      // a thread's elements are kept in its registers, not read from shared memory for every pass
+  bool checked;   // a check ran before: write nothing where it refused
+  bool finishes;  // the last block finishes the call
 };
 
 struct EachPlan {
-  std::uint32_t kinds;  // of the operands that any tensor has
+  std::uint64_t kinds;  // of the operands that any tensor has
+  int operands;         // of the operator: a tensor's part of the table
   std::uint32_t mixed;  // bit i: some tensors have operand i and others lack it, so each is asked
   std::uint32_t zeros;
   int wide;   // neighbouring elements of a thread
@@ -42,13 +43,14 @@ struct EachPlan {
 };
 
 struct SegmentPlan {
-  std::uint32_t kinds;
+  std::uint64_t kinds;
   int wide;    // neighbouring elements of a row a thread works on
   int access;  // bytes of one memory access
   bool whole;  // every vector is whole, and may be read and written in such accesses
   int threads;
   int ahead;           // rows of a sum on their way at once
   int digit_bits;      // of one pass of the sort
+  int index;           // the operand that holds indices
   int padding_option;  // which option holds the padding index
   bool padding;        // whether it is set
   bool accumulate;
@@ -56,7 +58,7 @@ struct SegmentPlan {
 };
 
 struct TilePlan {
-  std::uint32_t kinds;
+  std::uint64_t kinds;
   int rows, cols, inner;         // of a block's tile
   int thread_rows, thread_cols;  // of a thread's piece
   int access[3];                 // bytes of one memory access, by operand

@@ -18,8 +18,9 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
   using typename Staging::Cell;
   template <class O> static constexpr Kind kind = kind_at(P.kinds, O::index);
 
-  static constexpr int kSums = P.column_sums && P.on_chip ? P.chunks * P.wide : 1;
-  float sums[2][kSums];
+  static constexpr int kSums = count_set(P.sums);
+  static constexpr int kSummed = P.sums != 0 && P.on_chip ? P.chunks * P.wide : 1;  // elements of a thread
+  float sums[kSums > 0 ? kSums : 1][kSummed];
 
   TK_FN explicit RowMachine(const Arguments& a) : Staging(a) {}
 
@@ -59,7 +60,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
       return static_cast<u64>(load_integer<K>(arguments.operand[O], of_row));
   }
   template <int O> TK_FN void fetch_ones(Place<Row, i64> of_row) {
-    if constexpr (O < 8) {
+    if constexpr (O < kOperands) {
       if constexpr ((P.ahead >> O) & 1u) next[one<O>()] = fetch_one<O>(of_row);
       fetch_ones<O + 1>(of_row);
     }
@@ -119,7 +120,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
     mutable Packed<K, P.wide> vector{};
     TK_FN float operator[](At i) const {
       const Global<const Raw<K>, Column> from = global<const Raw<K>, Column>(m.arguments.operand[O].data);
-      if constexpr (P.guard == Guard::elements || (P.column_sums && P.threads > 256)) {
+      if constexpr (P.guard == Guard::elements || (P.sums != 0 && P.threads > 256)) {
         return m.template element<K>(from, i);
       } else {
         if (i.element == 0) vector = load_packed<K, P.wide, P.access, true>(from + column_of(i.block, i.chunk, m.lane));
@@ -415,20 +416,24 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
       });
     });
   }
-  template <class A, class TermA, class B, class TermB> TK_FN void column_sums(A, const TermA& a, B, const TermB& b) {
-    static_assert(B::index == A::index + 1, "the second kernel finds the sums in the contract's order");
-    column_chain<0>(a);
-    column_chain<1>(b);
+  // Any number of outputs, each followed by its term; one that is absent is not summed.
+  template <class O, class Term, class... More> TK_FN void column_sums(O, const Term& term, const More&... more) {
+    if constexpr ((P.sums >> O::index) & 1u) column_chain<sum_of_operand<O::index>()>(term);
+    if constexpr (sizeof...(More) > 0) column_sums(more...);
   }
+  template <int O> static constexpr int sum_of_operand() { return count_set(P.sums & ((1u << O) - 1u)); }
   TK_FN void clear_sums() {
     TK_UNROLL
-    for (int i = 0; i < kSums; ++i) sums[0][i] = sums[1][i] = 0.0f;
+    for (int i = 0; i < kSummed; ++i) {
+      TK_UNROLL
+      for (int which = 0; which < kSums; ++which) sums[which][i] = 0.0f;
+    }
   }
   TK_FN void write_sums(Place<Row, i64> chain) const {
     if constexpr (P.on_chip)
       for_chunks(first_block, [&](Counter chunk, int count) {
         TK_UNROLL
-        for (Counter which = 0; which < 2; ++which) {
+        for (Counter which = 0; which < kSums; ++which) {
           const GlobalSpot<float> to = partial_row(which, chain) + column_of(first_block, chunk, lane);
           TK_UNROLL
           for (Counter e = 0; e < P.wide; ++e)

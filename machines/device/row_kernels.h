@@ -15,7 +15,7 @@ template <class D, RowPlan P> TK_FN void row_kernel(const Arguments& arguments) 
   if constexpr (P.cluster > 1) m.open_mailboxes();  // and every block has begun before its memory is written to
   const Place<Row, i64> worker = TK_AS_PROVED(block_index() / P.cluster, worker_of(block_index(), P.cluster));
   const Place<Step<Row>, i64> workers = TK_AS_PROVED(grid_size() / P.cluster, workers_of(grid_size(), P.cluster));
-  if constexpr (P.column_sums) {
+  if constexpr (P.sums != 0) {
     const i64 chains = pieces_of(m.rows, kChain);
     for (Place<Row, i64> chain = worker; chain < chains; chain += workers) {
       const Place<Row, i64> first = TK_AS_PROVED(chain * kChain, chain_begin(chain));
@@ -55,9 +55,20 @@ template <class D, RowPlan P, bool counting> TK_FN void row_check_kernel(const A
   if constexpr (kCounts) m.tell_count(mine);
 }
 
+// A column's sum, of the operand that is the `which`th of those left to ask.
+template <RowPlan P, std::uint32_t left>
+TK_FN void write_sum(const Arguments& arguments, int which, Place<Column, i64> column, float sum) {
+  constexpr int kOut = count_set((left & (~left + 1u)) - 1u);  // its lowest bit
+  constexpr Kind K = kind_at(P.kinds, kOut);
+  if constexpr ((left & (left - 1u)) != 0)
+    if (which != 0) return write_sum<P, left&(left - 1u)>(arguments, which - 1, column, sum);
+  global<Raw<K>, Column>(arguments.operand[kOut].data)[column] = narrow<K>(sum);
+}
+
 // The upper levels of the column rule: a block owns 32 columns of one sum, its groups take the chains in turn.
 // Levels go back and forth between the partial rows and a second region behind them.
-template <RowPlan P, int first_out> TK_FN void column_kernel(const Arguments& arguments) {
+template <RowPlan P> TK_FN void column_kernel(const Arguments& arguments) {
+  constexpr int kSums = count_set(P.sums);
   await_earlier();
   const i64 rows = arguments.extent[0], n = arguments.extent[1];
   const i64 per_sum = pieces_of(n, 32);
@@ -66,14 +77,14 @@ template <RowPlan P, int first_out> TK_FN void column_kernel(const Arguments& ar
   const Place<Column, i64> column = summed_column(block_index(), thread_index(), per_sum);
   const Counter group = TK_AS_PROVED(thread_index() / 32, group_of_thread(thread_index()));
   const i64 partials = pieces_of(rows, kChain);
-  const i64 region = 2 * partials * n;
+  const i64 region = kSums * partials * n;
   // What the first kernel needed in front of the partial rows is said by the planner.
   const Global<float, Workspace> base = global<float, Workspace>(arguments.workspace) +
                                         TK_AS_PROVED(arguments.extent[2], told_begin(i64{arguments.extent[2]}));
   Global<float, InMatrix> from = base + TK_AS_PROVED(which * partials * n, sum_begin(which, partials, n));
   const i64 second = pieces_of(partials, kChain);
   Global<float, InMatrix> to =
-      base + TK_AS_PROVED(region + which * second * n, second_sum_begin(which, partials, second, n));
+      base + TK_AS_PROVED(region + which * second * n, second_sum_begin(which, kSums, partials, second, n));
   for (i64 count = partials; count > 1;) {
     const i64 chains = pieces_of(count, kChain);
     for (Place<Row, i64> chain = TK_AS_PROVED(group, row_of_group(group)); chain < chains; chain += P.threads / 32)
@@ -98,15 +109,8 @@ template <RowPlan P, int first_out> TK_FN void column_kernel(const Arguments& ar
     to = other;
     count = chains;
   }
-  if (group == 0 && column < n) {
-    constexpr Kind K0 = kind_at(P.kinds, first_out), K1 = kind_at(P.kinds, first_out + 1);
-    if (which == 0)
-      global<Raw<K0>, Column>(arguments.operand[first_out].data)[column] =
-          narrow<K0>(from[TK_AS_PROVED(column, in_first_row(column))]);
-    else
-      global<Raw<K1>, Column>(arguments.operand[first_out + 1].data)[column] =
-          narrow<K1>(from[TK_AS_PROVED(column, in_first_row(column))]);
-  }
+  if (group == 0 && column < n)
+    write_sum<P, P.sums>(arguments, which, column, from[TK_AS_PROVED(column, in_first_row(column))]);
 }
 
 }  // namespace tokitai::device

@@ -20,7 +20,7 @@ struct RowNumbers {
 };
 constexpr RowNumbers row_numbers(const RowPlan& p) {
   Kind storage = Kind::f32;
-  for (int i = 7; i >= 0; --i)
+  for (int i = kOperands - 1; i >= 0; --i)
     if ((p.staged >> i) & 1u) storage = kind_at(p.kinds, i);
   RowNumbers n{};
   n.column_threads = 256 / p.wide;

@@ -137,7 +137,7 @@ template <class D, RowPlan P> struct RowStaging : D::Names {
     }
   }
   template <int O> TK_FN void fetch_operands(Place<Row, i64> from_row, Counter into) const {
-    if constexpr (O < 8) {
+    if constexpr (O < kOperands) {
       if constexpr ((P.staged >> O) & 1u) fetch<O>(from_row, into);
       fetch_operands<O + 1>(from_row, into);
     }

@@ -21,15 +21,15 @@ inline constexpr u64 kTooMany = u64{1} << 63;          // the flag's mark of an 
 template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
   const Arguments& arguments;
   const i64 queries, dim, vocab;
-  static constexpr Kind kIndex = kind_at(P.kinds, 1);
+  static constexpr Kind kIndex = kind_at(P.kinds, P.index);
 
   TK_FN explicit SegmentMachine(const Arguments& a)
       : arguments(a), queries(a.extent[0]), dim(a.extent[1]), vocab(a.extent[2]) {}
 
   TK_FN bool padded(i64 v) const { return P.padding && v == arguments.option[P.padding_option]; }
-  TK_FN i64 index(Place<Row, i64> i) const { return load_integer<kIndex>(arguments.operand[1], i); }
+  TK_FN i64 index_at(Place<Row, i64> i) const { return load_integer<kIndex>(arguments.operand[P.index], i); }
   TK_FN bool valid(Place<Row, i64> i) const {
-    const i64 v = index(i);
+    const i64 v = index_at(i);
     return padded(v) || (v >= 0 && v < vocab);
   }
   template <class O> TK_FN constexpr bool flag(O) const { return P.accumulate; }
@@ -41,16 +41,16 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
   }
 
   // --- Rows by index: a group of 32 threads copies a row, several vectors on their way at once.
-  template <class O, class W> TK_FN void gather(O, W) const {
+  template <class O, class W, class I, class N> TK_FN void gather(O, W, I, N) const {
     constexpr Kind K = kind_at(P.kinds, O::index);
     constexpr int kVectors = 4;
     const Place<Step<Row>, i64> groups = item_step(grid_size(), P.threads / 32);
     const Counter lane = TK_AS_PROVED(thread_index() % 32, lane_in_group(thread_index()));
     Place<Row, i64> i = first_item(block_index(), group_of_thread(thread_index()), P.threads / 32);
-    i64 next = i < queries ? index(i) : 0;
+    i64 next = i < queries ? index_at(i) : 0;
     for (; i < queries; i += groups) {
       const i64 v = next;
-      if (i + groups < queries) next = index(TK_AS_PROVED(i + groups, row_ahead(i, 1, groups, queries, queries)));
+      if (i + groups < queries) next = index_at(TK_AS_PROVED(i + groups, row_ahead(i, 1, groups, queries, queries)));
       const bool hole = padded(v);
       const Global<const Raw<K>, Column> from =
           elements<K>(arguments.operand[W::index], TK_AS_PROVED(hole ? 0 : v, given_row(hole ? i64{0} : v, vocab)));
@@ -92,7 +92,9 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
   }
 
   // --- Sums of rows that share an index.
-  template <class O, class Y> TK_FN void scatter_sum(O, Y, bool) const { Scatter<O::index, Y::index>{*this}.run(); }
+  template <class O, class Y, class I, class N> TK_FN void scatter_sum(O, Y, I, N, bool) const {
+    Scatter<O::index, Y::index>{*this}.run();
+  }
 
   template <int O, int Y> struct Scatter {
     const SegmentMachine& m;
@@ -118,7 +120,7 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
       // Rows nobody asked for keep an empty run.
       m.check_indices();
       for (Place<Row, i64> i = self; i < m.queries; i += all) {
-        const i64 v = m.index(i);
+        const i64 v = m.index_at(i);
         sorter.put(i, m.padded(v) ? static_cast<u32>(m.vocab) : static_cast<u32>(v), static_cast<u32>(i));
       }
       const Global<u32, Row> begin = global<u32, Workspace>(m.arguments.workspace) + space.begin;

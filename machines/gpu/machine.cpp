@@ -26,7 +26,7 @@ class GpuMachine final : public Machine {
   Result<std::int64_t> workspace(const Call& call) const override {
     auto program = device::plan(call, gpu_->machinery());
     if (!program.ok()) return program.status();
-    return program->workspace_bytes + static_cast<std::int64_t>(program->tensors.size() * sizeof(device::Tensor));
+    return program->workspace_bytes + program->tensors.bytes();
   }
 
   Status compile_ahead(const std::vector<Call>& calls, const CompileProgress& progress) override {

@@ -32,10 +32,17 @@ void append_operands(std::string& key, const Operands& set, std::size_t count) {
 const std::string& Memo::key_of(const Call& call) {
   key_.clear();
   append(key_, reinterpret_cast<std::uintptr_t>(call.contract));
+  // Numbers come and go from step to step: of them only whether they are given and zero. What chooses is there whole.
   std::uint64_t zeros = 0;
-  for (const Option& option : call.options)
+  for (std::size_t i = 0; i < call.contract->options.size(); ++i) {
+    const Option& option = call.options[i];
+    const OptionKind kind = call.contract->options[i].kind;
+    if (kind == OptionKind::flag || kind == OptionKind::choice) append(key_, option.i);
     zeros = zeros << 3 | (option.set ? 4u : 0u) | (std::bit_cast<std::uint32_t>(option.f) == 0 ? 2u : 0u) |
             (option.i == 0 ? 1u : 0u);
+  }
+  append(key_, zeros);
+  zeros = 0;
   for (const float scalar : call.scalars) zeros = zeros << 1 | (std::bit_cast<std::uint32_t>(scalar) == 0 ? 1u : 0u);
   append(key_, zeros);
   const std::size_t count = call.contract->operands.size();
@@ -58,12 +65,10 @@ Prepared* Memo::keep(const std::string& key, std::unique_ptr<Prepared> prepared)
 }
 
 void Prepared::bind(const Call& call) {
-  static_assert(kMaxOperands == 8 && kMaxOptions == 8 && kMaxScalars == 12);
   for (std::size_t i = 0; i < call.operands.size(); ++i) arguments.operand[i].data = call.operands[i].data;
   for (std::size_t i = 0; i < call.scalars.size(); ++i) arguments.scalar[i] = call.scalars[i];
   for (std::size_t i = 0; i < call.options.size(); ++i) arguments.option[i] = call.options[i].i;
-  for (std::size_t t = 0; t < tensors.size(); ++t)
-    for (std::size_t i = 0; i < call.list[t].size(); ++i) tensors[t].data[i] = device::address_of(call.list[t][i]);
+  if (!tensors.empty()) tensors.bind(call.list);
 }
 
 bool Prepared::bindable(const Call& call) const {
@@ -72,9 +77,11 @@ bool Prepared::bindable(const Call& call) const {
     if (arguments.operand[i].data != call.operands[i].data) return false;
   for (std::size_t i = 0; i < call.options.size(); ++i)
     if (arguments.option[i] != call.options[i].i) return false;
-  for (std::size_t t = 0; t < tensors.size(); ++t)
-    for (std::size_t i = 0; i < call.list[t].size(); ++i)
-      if (tensors[t].data[i] != device::address_of(call.list[t][i])) return false;
+  if (!tensors.empty()) {
+    device::TensorTable bound = tensors;
+    bound.bind(call.list);
+    if (bound != tensors) return false;
+  }
   for (std::size_t i = 0; i < call.scalars.size(); ++i)
     if (std::bit_cast<std::uint32_t>(arguments.scalar[i]) != std::bit_cast<std::uint32_t>(call.scalars[i]))
       return false;

@@ -1,5 +1,6 @@
-// Calls that were planned before: a call of the same operator, types, shapes, strides, alignments and zero pattern
-// of its options and scalars takes the same launches; only pointers and numbers are put in anew.
+// Calls that were planned before: a call of the same operator, types, shapes, strides, alignments, flags, choices and
+// zero pattern of its other options and its scalars takes the same launches; only pointers and numbers are put in anew.
+// Planners may ask about no more than that.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -21,12 +22,12 @@ struct Prepared {
   std::vector<Step> steps;
   device::Pattern pattern = device::Pattern::row;
   device::Arguments arguments{};
-  std::vector<device::Tensor> tensors;
+  device::TensorTable tensors;
   std::int64_t workspace_bytes = 0;
   bool checked = false, counts = false;
   // The list's table on the device, and what was last put there.
   OwnedBlock table;
-  std::vector<device::Tensor> table_holds;
+  device::TensorTable table_holds;
 
   // Puts this call's pointers, scalars and options in.
   void bind(const Call& call);

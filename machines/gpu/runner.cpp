@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "machines/gpu/gpu.h"
@@ -58,7 +57,7 @@ Result<std::unique_ptr<Prepared>> Runner::prepare(const Call& call) {
   prepared->checked = program->checked;
   prepared->counts = program->counts;
   if (!prepared->tensors.empty()) {
-    auto table = OwnedBlock::make(queue_, static_cast<std::int64_t>(prepared->tensors.size() * sizeof(device::Tensor)));
+    auto table = OwnedBlock::make(queue_, prepared->tensors.bytes());
     if (!table.ok()) return table.status();
     prepared->table = std::move(table).value();
   }
@@ -80,12 +79,9 @@ Result<Prepared*> Runner::prepared_for(const Call& call, std::unique_ptr<Prepare
 
 // The same list comes back step after step: what is there already is not copied again.
 Status Runner::put_table(Prepared& p) {
-  const std::size_t bytes = p.tensors.size() * sizeof(device::Tensor);
-  if (p.table_holds.size() == p.tensors.size() && std::memcmp(p.table_holds.data(), p.tensors.data(), bytes) == 0)
-    return {};
-  p.table_holds.clear();
-  if (Status s = queue_.copy_in(p.table.data(), p.tensors.data(), Rows::flat(static_cast<std::int64_t>(bytes)), false);
-      !s.ok())
+  if (p.table_holds == p.tensors) return {};
+  p.table_holds = {};
+  if (Status s = queue_.copy_in(p.table.data(), p.tensors.data(), Rows::flat(p.tensors.bytes()), false); !s.ok())
     return s;
   p.table_holds = p.tensors;
   return {};
@@ -99,7 +95,7 @@ Status Runner::launch(Prepared& p, const Control::Slot& slot) {
   arguments.workspace = workspace->data();
   if (!p.tensors.empty()) {
     if (Status s = put_table(p); !s.ok()) return s;
-    arguments.tensors = reinterpret_cast<const device::Tensor*>(p.table.data());
+    arguments.tensors = p.table.data();
   }
   arguments.flag = slot.flag;
   arguments.counter = slot.counter;

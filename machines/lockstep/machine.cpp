@@ -139,8 +139,8 @@ Status LockstepMachine::run_once(const Call& call, const device::Program& progra
   arguments.tensors = program.tensors.data();
   Memory memory;
   operands.add_to(memory);
-  const auto bytes = static_cast<std::int64_t>(program.tensors.size() * sizeof(device::Tensor));
-  memory.add({const_cast<device::Tensor*>(program.tensors.data()), 1, bytes, bytes, true, false, "tensor table"});
+  const std::int64_t bytes = program.tensors.bytes();
+  memory.add({const_cast<std::uint64_t*>(program.tensors.data()), 1, bytes, bytes, true, false, "tensor table"});
   memory.add({workspace.data(), 1, program.workspace_bytes, program.workspace_bytes, false, true, "workspace"});
   memory.add({&flag, 1, 8, 8, true, true, "flag"});
   memory.add({counter, 1, 4, 4, true, true, "counter"});

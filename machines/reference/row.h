@@ -89,10 +89,10 @@ template <class D> struct RowMachine : D::Names {
   }
   template <class O> void put(O, float v) const { write(call.operand(O::index), row, 0, v); }
 
-  template <class A, class TermA, class B, class TermB>
-  void column_sums(A, const TermA& term_a, B, const TermB& term_b) {
-    column_chain(A::index, term_a);
-    column_chain(B::index, term_b);
+  // Any number of outputs, each followed by its term; one that is absent is not summed.
+  template <class O, class Term, class... More> void column_sums(O, const Term& term, const More&... more) {
+    if (call.operand(O::index).present()) column_chain(O::index, term);
+    if constexpr (sizeof...(More) > 0) column_sums(more...);
   }
   template <class Term> void column_chain(int operand, const Term& term) {
     auto& p = partials[operand];

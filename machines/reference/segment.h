@@ -18,7 +18,7 @@ template <class D> struct SegmentMachine : D::Names {
   IndexRange range;
   Answer answer{};
 
-  template <class O, class W> void gather(O, W) const {
+  template <class O, class W, class I, class P> void gather(O, W, I, P) const {
     const View &y = call.operand(O::index), &weight = call.operand(W::index);
     const std::size_t bytes = static_cast<std::size_t>(y.cols()) * size_of(y.type);
     for (std::int64_t i = 0; i < y.rows(); ++i) {
@@ -29,7 +29,7 @@ template <class D> struct SegmentMachine : D::Names {
     }
   }
 
-  template <class O, class Y> void scatter_sum(O, Y, bool accumulate) {
+  template <class O, class Y, class I, class P> void scatter_sum(O, Y, I, P, bool accumulate) {
     const View &dweight = call.operand(O::index), &dy = call.operand(Y::index);
     std::vector<std::vector<std::int64_t>> occurrences(dweight.rows());
     for (std::int64_t i = 0; i < dy.rows(); ++i)
@@ -64,7 +64,7 @@ template <class D> struct SegmentMachine : D::Names {
 };
 
 template <class D> Answer run_segment(const Call& call) {
-  SegmentMachine<D> m{{}, call, IndexRange(call)};
+  SegmentMachine<D> m{{}, call, IndexRange(call, describe(call))};
   if (const std::int64_t bad = m.range.first_bad(0, m.range.index.rows()); bad >= 0) return {Answer::refused, bad};
   D::segment(m);
   return m.answer;

@@ -78,12 +78,7 @@ std::span<const Contract> contracts() {
        .batch = "n",
        .whole_when = "skip_nonfinite",  // a piece may well be finite
        .list = true,
-       .prepare = prepare,
-       .workspace = [](const Call&, int) { return std::int64_t{0}; },
-       .workspace_formula = "0",
-       .flops = "14 * elements(theta)",
-       // With master weights theta is only written.
-       .bytes_read = "(1 - given(master)) * bytes(theta) + bytes(m) + bytes(v) + bytes(grad) + bytes(master)"},
+       .prepare = prepare},
   };
   return all;
 }

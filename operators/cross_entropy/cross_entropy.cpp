@@ -88,14 +88,7 @@ std::span<const Contract> contracts() {
        .batch = "rows",
        .whole_when = "reduction",
        .prepare = prepare,
-       .refusal = refusal,
-       .workspace =
-           [](const Call& c, int threads) {
-             return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 2, 0) +
-                    threads * 4 * ((c.operand(0).rows() + 31) / 32);  // partial sums of the mean loss
-           },
-       .workspace_formula = row_workspace_formula(2, 0) + " + threads * 4 * ceil(rows, 32)",
-       .flops = "20 * elements(logits)"},
+       .refusal = refusal},
   };
   return all;
 }

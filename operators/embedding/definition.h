@@ -13,8 +13,9 @@ struct Forward {
     static constexpr Storage<0> weight{};
     static constexpr Integer<1> index{};
     static constexpr Storage<2> y{};
+    static constexpr IntegerOption<0> padding_index{};
   };
-  template <class M> static TK_FN void segment(M& m) { m.gather(m.y, m.weight); }
+  template <class M> static TK_FN void segment(M& m) { m.gather(m.y, m.weight, m.index, m.padding_index); }
 };
 
 struct Backward {
@@ -24,9 +25,12 @@ struct Backward {
     static constexpr Storage<0> dy{};
     static constexpr Integer<1> index{};
     static constexpr StorageOrSingle<2> dweight{};
+    static constexpr IntegerOption<1> padding_index{};
     static constexpr IntegerOption<2> accumulate{};
   };
-  template <class M> static TK_FN void segment(M& m) { m.scatter_sum(m.dweight, m.dy, m.flag(m.accumulate)); }
+  template <class M> static TK_FN void segment(M& m) {
+    m.scatter_sum(m.dweight, m.dy, m.index, m.padding_index, m.flag(m.accumulate));
+  }
 };
 
 using Operators = Family<Forward, Backward>;

@@ -11,10 +11,10 @@ namespace embedding {
 namespace {
 
 std::string refusal(const Call& call, std::int64_t position) {
-  const IndexRange range(call);
+  const IndexRange range(call, describe(call));
   const std::string padded = range.padding.set ? fmt::format(", or equal padding_index {}", range.padding.i) : "";
   return fmt::format("{}: index[{}] = {}; it must be in [0, {}){}", call.contract->name, position, range.at(position),
-                     range.vocab, padded);
+                     range.rows, padded);
 }
 
 Status prepare_backward(Call& call) {
@@ -45,12 +45,7 @@ std::span<const Contract> contracts() {
        .options = {{"padding_index", OptionKind::integer, option_unset(), "an integer", nullptr, "reads as zeros"}},
        .conditions = {"each index is in [0, vocab) or equals padding_index; else the first that is not is named"},
        .batch = "queries",
-       .refusal = refusal,
-       .workspace = [](const Call&, int) { return std::int64_t{0}; },
-       .workspace_formula = "0",
-       .flops = "0",
-       // A row that is asked for again is in the cache, or should be.
-       .bytes_read = "bytes(index) + distinct(index) * dim * size(weight)"},
+       .refusal = refusal},
       {.name = "embedding.backward",
        .summary = "For each row of the table, the sum of the gradients of the places that read it.",
        .formula =
@@ -84,13 +79,7 @@ std::span<const Contract> contracts() {
                       "with accumulate dweight is f32"},
        .batch = "dim",
        .prepare = prepare_backward,
-       .refusal = refusal,
-       .workspace =
-           [](const Call& c, int) {  // where each row's occurrences start, and the sorted order
-             return 8 * (c.operand(2).rows() + 2 + c.operand(0).rows());
-           },
-       .workspace_formula = "8 * (vocab + 2 + queries)",
-       .flops = "elements(dy)"},
+       .refusal = refusal},
   };
   return all;
 }

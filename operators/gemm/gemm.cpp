@@ -1,26 +1,10 @@
 // GEMM's contracts and calls.
 #include "tokitai/gemm.h"
 
-#include <fmt/format.h>
-
 #include "contract/build.h"
 
 namespace tokitai {
 namespace gemm {
-namespace {
-
-constexpr std::string_view kFlops = "2 * m * n * k";  // a multiplication and an addition per step of every chain
-
-// Packed panels on the CPU machine (machines/cpu/tile.h): 1024 columns of one factor for all threads; a block of
-// 96 rows of the other and its unrounded chains per thread.
-std::int64_t panels(std::int64_t inner, int threads) {
-  return 4 * (std::int64_t{1056} * inner + std::int64_t{threads} * 108 * (256 + 1056));
-}
-std::string panels_formula(std::string_view inner) {
-  return fmt::format("4 * (1056 * {} + threads * 108 * 1312)", inner);
-}
-
-}  // namespace
 
 std::span<const Contract> contracts() {
   using enum Role;
@@ -50,10 +34,7 @@ std::span<const Contract> contracts() {
                     {"b", in, storage, {"k", "n"}, "right factor"},
                     {"c", out, storage_or_f32, {"m", "n"}, "product"}},
        .options = {},
-       .batch = "m",
-       .workspace = [](const Call& c, int threads) { return panels(dimension(c, "k"), threads); },
-       .workspace_formula = panels_formula("k"),
-       .flops = kFlops},
+       .batch = "m"},
       {.name = "gemm.grad_a",
        .summary = "Gradient of gemm.forward with respect to A: dC times B transposed.",
        .formula = "da[i,k] = RN(chain over j of fma(dc[i,j], b[k,j], acc))",
@@ -65,10 +46,7 @@ std::span<const Contract> contracts() {
                     {"b", in, storage, {"k", "n"}, "right factor"},
                     {"da", out, storage_or_f32, {"m", "k"}, "gradient of A"}},
        .options = {},
-       .batch = "m",
-       .workspace = [](const Call& c, int threads) { return panels(dimension(c, "n"), threads); },
-       .workspace_formula = panels_formula("n"),
-       .flops = kFlops},
+       .batch = "m"},
       {.name = "gemm.grad_b",
        .summary = "Gradient of gemm.forward with respect to B: A transposed times dC.",
        .formula = "db[k,j] = RN(chain over i of fma(a[i,k], dc[i,j], acc))",
@@ -80,10 +58,7 @@ std::span<const Contract> contracts() {
                     {"a", in, storage, {"m", "k"}, "left factor"},
                     {"db", out, storage_or_f32, {"k", "n"}, "gradient of B"}},
        .options = {},
-       .batch = "k",
-       .workspace = [](const Call& c, int threads) { return panels(dimension(c, "m"), threads); },
-       .workspace_formula = panels_formula("m"),
-       .flops = kFlops},
+       .batch = "k"},
   };
   return all;
 }

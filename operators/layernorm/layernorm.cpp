@@ -32,11 +32,7 @@ std::span<const Contract> contracts() {
                     "added to the variance"}},
        .limits = {kColsLimit},
        .batch = "rows",
-       .prepare = [](Call& call) { return call.scalars[0] = call.option(0).f, Status(); },
-       .workspace = [](const Call& c,
-                       int threads) { return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 3, 0); },
-       .workspace_formula = row_workspace_formula(3, 0),
-       .flops = "7 * elements(x)"},
+       .prepare = [](Call& call) { return call.scalars[0] = call.option(0).f, Status(); }},
       {.name = "layernorm.backward",
        .summary = "Gradient of layernorm.forward with respect to x, gamma and beta.",
        .formula = "xhat = (x-mean)*rstd; h = dy*gamma; c1 = rowsum(h)/n; c2 = rowsum fma(h,xhat) / n; "
@@ -56,11 +52,7 @@ std::span<const Contract> contracts() {
                     {"dbeta", out, storage_or_f32, {"cols"}, "gradient of beta", false, {}, {}, true}},
        .options = {},
        .limits = {kColsLimit},
-       .batch = "rows",
-       .workspace = [](const Call& c,
-                       int threads) { return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 3, 2); },
-       .workspace_formula = row_workspace_formula(3, 2),
-       .flops = "14 * elements(dy)"},
+       .batch = "rows"},
   };
   return all;
 }

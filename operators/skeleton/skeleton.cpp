@@ -5,15 +5,6 @@
 
 namespace tokitai {
 namespace skeleton {
-namespace {
-
-// One row on chip per thread, no column sums.
-std::int64_t workspace(const Call& c, int threads) {
-  return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 1, 0);
-}
-
-}  // namespace
-
 std::span<const Contract> contracts() {
   using enum Role;
   using enum TypeRule;
@@ -34,10 +25,7 @@ std::span<const Contract> contracts() {
                     "added to the mean square"}},
        .limits = {kColsLimit},
        .batch = "rows",
-       .prepare = [](Call& call) { return call.scalars[0] = call.option(0).f, Status(); },
-       .workspace = workspace,
-       .workspace_formula = row_workspace_formula(1, 0),
-       .flops = "3 * elements(x)"},
+       .prepare = [](Call& call) { return call.scalars[0] = call.option(0).f, Status(); }},
   };
   return all;
 }

@@ -23,11 +23,7 @@ std::span<const Contract> contracts() {
                     {"y", out, storage, {"rows", "cols"}, "softmax of each row"}},
        .options = {},
        .limits = {kColsLimit},
-       .batch = "rows",
-       .workspace = [](const Call& c,
-                       int threads) { return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 2, 0); },
-       .workspace_formula = row_workspace_formula(2, 0),
-       .flops = "16 * elements(x)"},
+       .batch = "rows"},
       {.name = "softmax.backward",
        .summary = "Gradient of softmax.forward with respect to x.",
        .formula = "dx = RN(y * (dy - rowsum fma(dy,y)))",
@@ -40,11 +36,7 @@ std::span<const Contract> contracts() {
                     {"dx", out, storage, {"rows", "cols"}, "gradient of x"}},
        .options = {},
        .limits = {kColsLimit},
-       .batch = "rows",
-       .workspace = [](const Call& c,
-                       int threads) { return row_workspace(c.operand(0).rows(), c.operand(0).cols(), threads, 2, 0); },
-       .workspace_formula = row_workspace_formula(2, 0),
-       .flops = "4 * elements(dy)"},
+       .batch = "rows"},
   };
   return all;
 }

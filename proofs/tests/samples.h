@@ -44,7 +44,7 @@ inline std::vector<Part> samples() {
           row_memory(row_plan(8, 8, 96, 1, 2, Guard::none, true)),
           row_memory(row_plan(4, 8, 128, 1, 1, Guard::none, false)),
           RowTeams{8},
-          RowSums{},
+          RowSums{3},
           SegmentSort{256, 5},
           SegmentSort{256, 9},
           sums,

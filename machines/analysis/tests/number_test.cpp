@@ -94,7 +94,11 @@ const Operation kOperations[] = {TK_OPERATION(x[0] + x[1]),
                                  TK_OPERATION(exp(x[0])),
                                  TK_OPERATION(exp_nonpositive(x[0] - maximum(x[0], x[1]))),
                                  TK_OPERATION(log(x[0] * x[0])),
+                                 TK_OPERATION(tanh(x[0])),
+                                 TK_OPERATION(erf(x[0] * 0.5f)),
                                  TK_OPERATION(maximum(x[0], x[1])),
+                                 TK_OPERATION(select((x[0] <= x[1]) & !(x[2] >= x[0]), x[2], x[1])),
+                                 TK_OPERATION(select((x[0] > 0.0f) | (x[1] < x[2]), x[0], -x[2])),
                                  TK_OPERATION(select(x[0] < x[1], x[2], -x[2])),
                                  TK_OPERATION(-(x[0] - x[1]) * x[2])};
 #undef TK_OPERATION

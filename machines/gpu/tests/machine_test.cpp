@@ -1,10 +1,12 @@
 // What the GPU machine promises its caller, on a driver that is not there: the fake one does queued work as late as it
 // may, and each kernel's work by the reference.
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "compiler/cache.h"
 #include "compiler/files.h"
+#include "machines/gpu/memo.h"
 #include "machines/gpu/tests/fixture.h"
 #include "tokitai/report.h"
 
@@ -378,6 +380,43 @@ TEST(DeviceMemoryTest, HostDevicesWorkInTheHostsMemory) {
     EXPECT_TRUE(device.trim().ok());
     const Mark a = device.mark().value(), b = device.mark().value();
     EXPECT_GE(device.seconds_between(a, b).value(), 0);
+  }
+}
+
+// A choice of three values: a plan may depend on each of them, so the third is not the second's.
+TEST(MemoTest, CallsThatDifferInWhatAPlanMayAskAreKeptApart) {
+  const Contract* contract = find_contract("cross_entropy.forward_backward");
+  Contract three = *contract;
+  const int reduction = three.option_index("reduction");
+  three.options[static_cast<std::size_t>(reduction)].choices = {"none", "mean", "sum"};
+  Memo memo;
+  std::set<std::string> keys;
+  for (const std::int64_t value : {0, 1, 2}) {
+    Call call;
+    call.contract = &three;
+    call.options[static_cast<std::size_t>(reduction)] = option_integer(value);
+    keys.insert(memo.key_of(call));
+  }
+  EXPECT_EQ(keys.size(), 3u);
+}
+
+// As many scalars and options as there may be: the last ones are in the key too.
+TEST(MemoTest, TheLastScalarAndOptionAreInTheKey) {
+  Contract full = *find_contract("softmax.forward");
+  full.options.resize(kMaxOptions, {"o", OptionKind::f32, {}, "", nullptr, ""});
+  Memo memo;
+  Call call;
+  call.contract = &full;
+  const std::string plain = memo.key_of(call);
+  for (std::size_t i = 0; i < kMaxScalars; ++i) {
+    Call other = call;
+    other.scalars[i] = 1;
+    EXPECT_NE(memo.key_of(other), plain) << "scalar " << i;
+  }
+  for (std::size_t i = 0; i < kMaxOptions; ++i) {
+    Call other = call;
+    other.options[i] = option_f32(1);
+    EXPECT_NE(memo.key_of(other), plain) << "option " << i;
   }
 }
 

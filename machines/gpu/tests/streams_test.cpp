@@ -35,7 +35,7 @@ void expect(bool held) { board().violations += held ? 0 : 1; }
 
 void work(const char* kernel, const device::Arguments& a, bool ends) {
   const std::string_view name = kernel;
-  const void* first = a.tensors != nullptr ? a.tensors[0].data[0] : a.operand[0].data;
+  const void* first = a.tensors != nullptr ? table_of(a)[0].data[0] : a.operand[0].data;
   Call call;
   {
     const std::lock_guard lock(board().mutex);

@@ -1,0 +1,29 @@
+// The ways an operator can be asked, as calls over nothing: which optional operands are given, which options are set,
+// whether scalars are zero. No pointer of them may be read through; describing one reads through none.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "contract/contract.h"
+
+namespace tokitai {
+
+// What can be given or left out: an optional operand, or an option that is on or off.
+struct Toggle {
+  int operand = -1, option = -1;
+  std::string factor;  // of a formula: 1 where it is given, else 0
+};
+std::vector<Toggle> toggles_of(const Contract& contract);
+
+// Nothing optional, every option at its fallback, every scalar zero.
+Call plainest_way(const Contract& contract);
+// The same with one thing given.
+Call way_with(const Contract& contract, const Toggle& toggle);
+// Every combination of optional operands, with each option off and on, with scalars that are zero and that are not.
+std::vector<Call> ways_of(const Contract& contract);
+
+// Whether a definition and its contract speak of the same operands: nothing is read that is only written, nothing
+// written that is only read, nothing left unread or unwritten.
+Status agrees(const Contract& contract);
+
+}  // namespace tokitai
