@@ -79,12 +79,21 @@ target_compile_definitions(ways_around_test PRIVATE
 add_library(fake_driver SHARED machines/gpu/tests/fake_driver.cpp)
 target_link_libraries(fake_driver PRIVATE tokitai_flags)
 target_include_directories(fake_driver PRIVATE ${PROJECT_SOURCE_DIR} ${TOKITAI_PUBLIC_INCLUDE})
-tokitai_test(gpu_machine_test fast SOURCES machines/gpu/tests/machine_test.cpp LIBRARIES ${CMAKE_DL_LIBS})
-target_compile_definitions(gpu_machine_test PRIVATE TK_FAKE_DRIVER="$<TARGET_FILE:fake_driver>")
-add_dependencies(gpu_machine_test fake_driver)
+tokitai_test(gpu_machine_test fast SOURCES machines/gpu/tests/machine_test.cpp machines/gpu/tests/streams_test.cpp
+  LIBRARIES ${CMAKE_DL_LIBS})
+# What tools/mutants.py runs where the machine mixes its streams up: built on request, with few operators.
+add_executable(gpu_mutant_check EXCLUDE_FROM_ALL machines/gpu/tests/streams_test.cpp)
+target_link_libraries(gpu_mutant_check PRIVATE tokitai_evidence tokitai_flags fmt::fmt GTest::gtest_main ${CMAKE_DL_LIBS})
+foreach(test gpu_machine_test gpu_mutant_check)
+  target_compile_definitions(${test} PRIVATE TK_FAKE_DRIVER="$<TARGET_FILE:fake_driver>")
+  add_dependencies(${test} fake_driver)
+endforeach()
 add_executable(driver_smoke machines/gpu/tests/driver_smoke.cpp)
 target_link_libraries(driver_smoke PRIVATE tokitai tokitai_flags fmt::fmt)
 target_include_directories(driver_smoke PRIVATE ${PROJECT_SOURCE_DIR})
+# Needs a GPU, and is run by hand.
+add_executable(gpu_streams_smoke machines/gpu/tests/gpu_streams_smoke.cpp)
+target_link_libraries(gpu_streams_smoke PRIVATE tokitai_evidence tokitai_flags fmt::fmt)
 add_test(NAME driver_smoke COMMAND driver_smoke)
 set_tests_properties(driver_smoke PROPERTIES LABELS fast ENVIRONMENT "TOKITAI_CUDA_DRIVER=$<TARGET_FILE:fake_driver>")
 

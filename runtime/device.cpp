@@ -20,8 +20,10 @@ namespace tokitai {
 
 // In a fork the machine is left as it is: what it would end, wait for or give back there is its parent's.
 Device::Device(std::string name, std::shared_ptr<Machine> machine)
-    : facts_(std::make_shared<const Facts>(
-          Facts{std::move(name), machine->description(), machine->threads(), machine->keeps_journal()})) {
+    : Device(std::make_shared<const Facts>(
+                 Facts{std::move(name), machine->description(), machine->threads(), machine->keeps_journal()}),
+             machine) {}
+Device::Device(std::shared_ptr<const Facts> facts, std::shared_ptr<Machine> machine) : facts_(std::move(facts)) {
   Machine* made = machine.get();
   machine_ = std::shared_ptr<Machine>(made, [held = std::move(machine)](Machine* one) mutable {
     if (one->usable_here()) return held.reset();

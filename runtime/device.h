@@ -2,12 +2,20 @@
 // loops: it defines the bits), "cuda:0" and "amd:0" (GPUs). Every device gives the same output bits.
 //
 // Operands may lie in the host's memory everywhere. A GPU then copies them in and out within the call; to leave them
-// there between calls, allocate them on the device. Work on a GPU is queued in the order of the calls, and a call
-// whose operands all lie there returns before it is done: wait() for it before reading the memory elsewhere.
+// there between calls, allocate them on the device, or give any memory of its driver. Work on a GPU is queued in the
+// order of the calls, and a call whose operands all lie there returns before it is done: wait() for it before reading
+// the memory elsewhere.
 //
-// What holds what. A Device is a handle of its machine: copies share it, and it goes with the last of them, of the
-// buffers and of the marks, which hold it too; so these may outlive every Device, in any order. Whatever is queued is
-// done before the machine goes. A view holds nothing: its memory has to be there until the call that uses it is done.
+// Streams. A Device queues on one stream; on() and on_new_stream() give handles of the same machine that queue on
+// another, and share its kernels and memory. Work on different streams is done in any order, or at once, but where
+// wait(mark) orders it. Any thread may use any handle; calls on different streams do not wait for each other.
+//
+// What holds what. A Device is a handle of its machine and of a stream there: copies share both, and they go with the
+// last of them, of the buffers and of the marks, which hold them too; so these may outlive every Device, in any order.
+// Whatever is queued is done before the machine goes. A stream that a caller gave is the caller's, is never destroyed
+// here, and must be there while a handle queues on it. A view holds nothing: its memory has to be there until the call
+// that uses it is done, and is nobody's here; in a framework whose allocator goes by streams it belongs to the stream
+// that the call was queued on.
 // DeviceMemory, KernelFacts, AccessChecks and a Status are plain values. A Device that was moved from is empty, and may
 // only be assigned to or destroyed.
 //
@@ -105,6 +113,13 @@ class Machine {
   virtual Status wait();
   virtual Result<DeviceMemory> memory();
   virtual Status trim();
+
+  // The same for all streams of one device, whose marks are of one kind.
+  virtual const void* device() const { return this; }
+  // Null: a device without streams. Its calls are done when they return, so whatever order is asked for holds.
+  virtual Result<std::shared_ptr<Machine>> on(void*) { return std::shared_ptr<Machine>(); }
+  virtual Result<std::shared_ptr<Machine>> on_new_stream() { return std::shared_ptr<Machine>(); }
+  virtual Status wait_for(void*) { return {}; }
   virtual Result<void*> mark();
   virtual void release_mark(void* mark);
   virtual Result<double> seconds_between(void* earlier, void* later);
@@ -135,7 +150,7 @@ class Buffer {
   bool pinned_ = false;
 };
 
-// A point in a device's queue of work. Copies are of the same point, which holds the device's machine.
+// A point in a stream of a device. Copies are of the same point, which holds the device's machine.
 class Mark {
  public:
   Mark() = default;  // no point
@@ -179,8 +194,22 @@ class Device {
   std::vector<KernelFacts> kernels() const;
   bool keeps_journal() const { return facts_->keeps_journal; }
 
+  // A handle that queues on a stream of the caller's: the CUstream or hipStream_t (a cudaStream_t is one) of this
+  // device's primary context, in which frameworks work, or null, the driver's default stream. Nothing is waited for,
+  // and the same stream may be given before every call: what calls need there is made once and kept until trim().
+  // Refused: a stream of another device or context, the per-thread default stream, and, on a device without streams,
+  // any. Calls on a stream that records a graph are refused. Of a stream that was destroyed the driver may tell so, or
+  // not: the caller must not use it.
+  Result<Device> on(void* stream) const;
+  // A handle that queues on a stream of its own, which is destroyed with the last of its copies, buffers and marks,
+  // once the device has done its work. On a device whose calls are done when they return it is another handle like this
+  // one.
+  Result<Device> on_new_stream() const;
+
   // Memory that operators here reach without copying, aligned to 256 bytes, its contents undefined; at most kMostBytes
-  // of it. A buffer may go while work that uses it is queued: the memory is handed out again only to work queued later.
+  // of it. It belongs to this handle's stream, and may be used on others too, in an order that is the caller's to see
+  // to. A buffer may go while work that uses it is queued, on whatever stream of this device, here: its memory is
+  // handed out again only to work that comes after.
   Result<Buffer> allocate(std::int64_t bytes);
   // Host memory that the device reaches directly: copies from and to it are faster, and copy_out does not wait.
   Result<Buffer> allocate_pinned(std::int64_t bytes);
@@ -198,20 +227,27 @@ class Device {
   // Whether that memory is the device's own, so that it is read through copy_out; else it is the host's.
   Result<bool> holds(const void* memory) const;
 
-  // Waits for everything queued. Its status is the first failure among the calls that returned before they were
-  // done, such as a label out of range, and each is told once.
+  // Waits for everything queued on this handle's stream. Its status is the first failure among the calls there that
+  // returned before they were done, such as a label out of range, and each is told once.
   Status wait();
+  // Of all streams together.
   Result<DeviceMemory> memory() const;
-  // Gives memory that is held for reuse back to the driver.
+  // Gives memory that is held for reuse back to the driver, of every stream; waits for the device.
   Status trim();
 
-  // Marks this point of the queue, and the time the device took from one to another (waits for the later). Marks of
-  // another device are refused.
+  // Marks this point of the stream. What is queued here after wait(mark) begins when the mark is reached, on whatever
+  // stream of this device it is; the caller does not wait. The time the device took from one mark to another waits for
+  // both. Marks of another device are refused.
   Result<Mark> mark();
+  Status wait(const Mark& mark);
   Result<double> seconds_between(const Mark& earlier, const Mark& later);
 
  private:
+  struct Facts;
+  Device(std::shared_ptr<const Facts> facts, std::shared_ptr<Machine> machine);
   Status usable() const;
+  Status check_mark(const Mark& mark, std::string_view which) const;
+  Result<Device> with(Result<std::shared_ptr<Machine>> machine) const;
   Result<Buffer> allocate(std::int64_t bytes, bool pinned);
 
   struct Facts {

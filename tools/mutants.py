@@ -28,6 +28,7 @@ PARTS = {
     "evidence": ("adamw;cross_entropy;softmax", "evidence_mutant_check"),
     "server": ("adamw;softmax", "server_mutant_check"),
     "promises": ("embedding;gemm;layernorm;softmax", "promises_mutant_check"),
+    "gpu": ("adamw;cross_entropy;layernorm;softmax", "gpu_mutant_check"),
     "runtime": ("adamw;softmax", "runtime_mutant_check"),
     "rows": ("softmax", "specimen_mutant_check"),
     "rope_table": ("rope", "rope_table_test"),

@@ -180,7 +180,9 @@ Result<Program> plan(const Call& call, const Machinery& machinery) {
   const Operator* found = find_operator(*call.contract);
   if (found == nullptr)
     return Status(Code::internal, fmt::format("{} has no definition for GPUs", call.contract->name));
-  Result<Program> program = plan_with(found->describe(call), call, machinery);
+  const Record record = found->describe(call);
+  Result<Program> program = plan_with(record, call, machinery);
+  if (program.ok()) program->refuses = program->checked && (record.pattern != Pattern::each || record.asks_rows);
   // Kernels that come second wait for the first themselves.
   if (program.ok())
     for (std::size_t i = 1; i < program->launches.size(); ++i) program->launches[i].follows = machinery.target.clusters;

@@ -51,6 +51,7 @@ struct Program {
   TensorTable tensors;
   std::int64_t workspace_bytes = 0;
   bool checked = false;  // the flag is used
+  bool refuses = false;  // and says what is refused, not only that nothing is done
   bool counts = false;   // the counter is used
 };
 

@@ -19,43 +19,37 @@ Error Allocator::allocate(std::int64_t bytes, Block& block) {
   const std::int64_t size = size_class(bytes);
   const std::lock_guard lock(mutex_);
   if (const auto found = free_.find(size); found != free_.end() && !found->second.empty()) {
-    block = {found->second.back(), size};
+    Free& last = found->second.back();
+    for (const auto& use : last.uses)
+      if (const Error e = driver_.stream_wait(stream_, use->handle()); e != 0) return e;
+    block = {last.data, size};
     found->second.pop_back();
     cached_ -= size;
   } else {
     void* data = nullptr;
-    Error error = driver_.allocate(data, static_cast<std::size_t>(size));
-    if (driver_.out_of_memory(error)) {
-      trim_locked();
-      error = driver_.allocate(data, static_cast<std::size_t>(size));
-    }
-    if (error != 0) return error;
+    if (const Error e = driver_.allocate(data, static_cast<std::size_t>(size)); e != 0) return e;
     block = {data, size};
   }
   in_use_ += size;
   return 0;
 }
 
-void Allocator::release(const Block& block) {
+void Allocator::release(const Block& block, Uses uses) {
   if (block.data == nullptr) return;
   const std::lock_guard lock(mutex_);
   in_use_ -= block.bytes;
   try {
-    free_[block.bytes].push_back(block.data);
+    free_[block.bytes].push_back({block.data, std::move(uses)});
     cached_ += block.bytes;
   } catch (const std::bad_alloc&) {  // no room to remember it
     static_cast<void>(driver_.free(block.data));
   }
 }
 
-void Allocator::trim() {
+void Allocator::take(std::vector<void*>& blocks) {
   const std::lock_guard lock(mutex_);
-  trim_locked();
-}
-
-void Allocator::trim_locked() {
-  for (const auto& [size, blocks] : free_)
-    for (void* data : blocks) static_cast<void>(driver_.free(data));
+  for (const auto& [size, free] : free_)
+    for (const Free& one : free) blocks.push_back(one.data);
   free_.clear();
   cached_ = 0;
 }

@@ -1,12 +1,15 @@
-// Device memory kept for reuse. Every user works on one stream, so a block may be handed out again as soon as it is
-// given back: what was queued before is done before what is queued after.
+// Device memory kept for reuse by one stream. What was queued there before a block is given back is done before what is
+// queued after, so a block may be handed out again at once; no other stream ever gets it. Where others have used it,
+// the stream waits for them first.
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "machines/gpu/driver.h"
+#include "machines/gpu/stream.h"
 
 namespace tokitai::gpu {
 
@@ -15,18 +18,20 @@ struct Block {
   std::int64_t bytes = 0;  // of its size class
 };
 
+// Points in other streams, behind what they did with a block.
+using Uses = std::vector<std::shared_ptr<Event>>;
+
 class Allocator {
  public:
-  explicit Allocator(Driver& driver) : driver_(driver) {}
+  Allocator(Driver& driver, void* stream) : driver_(driver), stream_(stream) {}
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
 
-  // The driver's error where it has no more memory; what is cached is given back first and the call tried again.
-  // The device's context is the calling thread's in each of these.
+  // The driver's error where it has no more memory. The device's context is the calling thread's here.
   Error allocate(std::int64_t bytes, Block& block);
-  void release(const Block& block);
-  // Gives everything cached back to the driver, which waits for work that uses it.
-  void trim();
+  void release(const Block& block, Uses uses = {});
+  // Everything cached, for who gives it back to the driver, after all that is queued now.
+  void take(std::vector<void*>& blocks);
 
   std::int64_t in_use() const;
   std::int64_t cached() const;
@@ -36,11 +41,15 @@ class Allocator {
   static std::int64_t size_class(std::int64_t bytes);
 
  private:
-  void trim_locked();
+  struct Free {
+    void* data;
+    Uses uses;
+  };
 
   Driver& driver_;
+  void* const stream_;
   mutable std::mutex mutex_;
-  std::map<std::int64_t, std::vector<void*>> free_;  // by size class
+  std::map<std::int64_t, std::vector<Free>> free_;  // by size class
   std::int64_t in_use_ = 0, cached_ = 0;
 };
 

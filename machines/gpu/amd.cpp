@@ -43,6 +43,14 @@ class Amd final : public CommonDriver<Api> {
     if (before != context) static_cast<void>(api_.set_device(index_of(before)));
   }
 
+  Error owner_of(void* stream, void*& context) override {
+    if (api_.device_of == nullptr) return 0;
+    int device = 0;
+    const Error error = of_stream(api_.device_of(stream, &device));
+    if (error == 0) context = context_of(device);
+    return error;
+  }
+
   Error allocate(void*& memory, std::size_t bytes) override { return api_.allocate(&memory, bytes); }
   Error free(void* memory) override { return api_.free(memory); }
   Error place(const void* pointer, Place& place) override;
@@ -166,6 +174,7 @@ Error Amd::place(const void* pointer, Place& place) {
     place.kind = Place::pinned;
   if (place.kind == Place::host) return 0;
   place.owner = answer.device;
+  place.begin = static_cast<const std::byte*>(pointer);
   void* begin = nullptr;
   std::size_t bytes = 0;
   if (place.kind == Place::device && api_.range(&begin, &bytes, const_cast<void*>(pointer)) == 0) {

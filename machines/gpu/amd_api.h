@@ -29,6 +29,7 @@ struct Api : CommonApi {
   Error (*properties)(void*, int);
   Error (*get_device)(int*);
   Error (*set_device)(int);
+  Error (*device_of)(void*, int*);  // may be absent
   Error (*allocate)(void**, std::size_t);
   Error (*free)(void*);
   Error (*place)(PointerAttributes*, const void*);
@@ -67,6 +68,10 @@ inline void find_symbols(Library& library, Api& api) {
   library.require(api.create_stream, "hipStreamCreateWithFlags");
   library.require(api.destroy_stream, "hipStreamDestroy");
   library.require(api.wait_stream, "hipStreamSynchronize");
+  library.optional(api.device_of, "hipStreamGetDevice");
+  library.optional(api.stream_number, "hipStreamGetId");
+  library.optional(api.recording, "hipStreamIsCapturing");
+  library.require(api.wait_device, "hipDeviceSynchronize");
   library.require(api.create_event, "hipEventCreateWithFlags");
   library.require(api.destroy_event, "hipEventDestroy");
   library.require(api.record, "hipEventRecord");

@@ -20,6 +20,9 @@ struct CommonApi {
   Error (*create_stream)(void**, unsigned);
   Error (*destroy_stream)(void*);
   Error (*wait_stream)(void*);
+  Error (*stream_number)(void*, unsigned long long*);  // may be absent
+  Error (*recording)(void*, int*);                     // may be absent
+  Error (*wait_device)();
   Error (*create_event)(void**, unsigned);
   Error (*destroy_event)(void*);
   Error (*record)(void*, void*);
@@ -32,6 +35,7 @@ struct CommonApi {
   Error (*resident)(int*, void*, int, std::size_t);
 };
 constexpr unsigned kNonBlockingStream = 1, kDisableTiming = 2, kPortable = 1;
+constexpr Error kInvalidHandle = 400, kContextDestroyed = 709;
 
 template <class Api> class CommonDriver : public Driver {
  public:
@@ -47,6 +51,17 @@ template <class Api> class CommonDriver : public Driver {
   Error create_stream(void*& stream) override { return api_.create_stream(&stream, kNonBlockingStream); }
   Error destroy_stream(void* stream) override { return api_.destroy_stream(stream); }
   Error wait_stream(void* stream) override { return api_.wait_stream(stream); }
+  std::uint64_t stream_number(void* stream) override {
+    unsigned long long number = 0;
+    return api_.stream_number != nullptr && api_.stream_number(stream, &number) == 0 ? number : 0;
+  }
+  Error recording(void* stream, bool& answer) override {
+    int state = 0;
+    const Error error = api_.recording == nullptr ? 0 : of_stream(api_.recording(stream, &state));
+    answer = state != 0;
+    return error;
+  }
+  Error wait_device() override { return api_.wait_device(); }
   Error create_event(void*& event, bool timing) override {
     return api_.create_event(&event, timing ? 0 : kDisableTiming);
   }
@@ -65,6 +80,8 @@ template <class Api> class CommonDriver : public Driver {
   }
 
  protected:
+  // Of a stream that was destroyed some drivers say that its context was.
+  static Error of_stream(Error error) { return error == kContextDestroyed ? kInvalidHandle : error; }
   // A number that the driver tells of a device; what an older one does not know is 0.
   int attribute(int which, int device) const {
     int value = 0;

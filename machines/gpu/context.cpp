@@ -6,21 +6,11 @@
 
 namespace tokitai::gpu {
 
-template <class Work> Status Context::within(const char* doing, const Work& work) const {
-  if (lost()) return lost_status();
-  const Entered entered(driver_, handle_);
-  if (entered.error() != 0) return check(entered.error(), "entering its context");
-  const Error error = work();
-  return error == 0 ? Status() : check(error, doing);
-}
-
 Context::Context(Driver& driver, DeviceFacts facts, void* handle)
     : driver_(driver),
       facts_(std::move(facts)),
       handle_(handle),
-      name_(fmt::format("{}:{}", driver.prefix(), facts_.index)),
-      allocator_(driver),
-      staging_(driver) {}
+      name_(fmt::format("{}:{}", driver.prefix(), facts_.index)) {}
 
 Result<std::unique_ptr<Context>> Context::open(Driver& driver, int index) {
   auto facts = driver.facts(index);
@@ -31,23 +21,13 @@ Result<std::unique_ptr<Context>> Context::open(Driver& driver, int index) {
   };
   void* handle = nullptr;
   if (const Error e = driver.retain(index, handle); e != 0) return refused("opening its context", e);
-  std::unique_ptr<Context> context(new Context(driver, std::move(facts).value(), handle));
-  const Entered entered(driver, handle);
-  if (entered.error() != 0) return refused("entering its context", entered.error());
-  void* stream = nullptr;
-  if (const Error e = driver.create_stream(stream); e != 0) return refused("making a stream", e);
-  context->stream_ = std::make_unique<Stream>(*context, stream);
-  return context;
+  return std::unique_ptr<Context>(new Context(driver, std::move(facts).value(), handle));
 }
 
 Context::~Context() {
   {
     const Entered entered(driver_, handle_);
-    if (stream_ && !lost()) static_cast<void>(driver_.wait_stream(stream_->handle()));
-    staging_.close();
-    allocator_.trim();
     for (const auto& [key, module] : modules_) static_cast<void>(driver_.unload(module.handle));
-    stream_.reset();
   }
   driver_.release(facts_.index);
 }
@@ -75,7 +55,42 @@ Status Context::check(Error error, const char* doing) const {
 Result<Stream> Context::make_stream() {
   void* handle = nullptr;
   if (Status s = within("making a stream", [&] { return driver_.create_stream(handle); }); !s.ok()) return s;
-  return Stream(*this, handle);
+  return Stream(*this, handle, true);
+}
+Result<Stream> Context::borrow_stream(void* handle) {
+  if (lost()) return lost_status();
+  // A handle of 1 is the default stream, as null is; 2 means another stream in every thread.
+  const auto number = reinterpret_cast<std::uintptr_t>(handle);
+  if (number == 1) handle = nullptr;
+  if (number == 2)
+    return Status::invalid(fmt::format(
+        "{}: the per-thread default stream is another one in each thread; give a stream of its own", name_));
+  void* owner = handle_;
+  const Entered entered(driver_, handle_);
+  if (entered.error() != 0) return check(entered.error(), "entering its context");
+  if (const Error e = driver_.owner_of(handle, owner); e != 0)
+    return driver_.fatal(e)
+               ? check(e, "asking whose a stream is")
+               : Status::invalid(fmt::format("{}: no stream {}: the driver said {}", name_, handle, driver_.text(e)));
+  if (owner != handle_)
+    return Status::invalid(
+        fmt::format("{}: the stream is of another device, or not of this one's primary context", name_));
+  return Stream(*this, handle, false);
+}
+Status Context::ready(const Stream& stream) {
+  if (stream.owned()) return {};
+  if (lost()) return lost_status();
+  const Entered entered(driver_, handle_);
+  if (entered.error() != 0) return check(entered.error(), "entering its context");
+  bool recording = false;
+  if (const Error e = driver_.recording(stream.handle(), recording); e != 0)
+    return driver_.fatal(e) ? check(e, "asking what a stream does")
+                            : Status::invalid(fmt::format("{}: the caller's stream cannot be used: the driver said {}",
+                                                          name_, driver_.text(e)));
+  if (recording)
+    return Status::invalid(
+        fmt::format("{}: the caller's stream records a graph; a call is done once, when it is queued", name_));
+  return {};
 }
 Result<Event> Context::make_event(bool timing) {
   void* handle = nullptr;
@@ -83,23 +98,10 @@ Result<Event> Context::make_event(bool timing) {
   return Event(*this, handle);
 }
 
-Result<Block> Context::allocate(std::int64_t bytes) {
-  if (lost()) return lost_status();
-  const Entered entered(driver_, handle_);
-  if (entered.error() != 0) return check(entered.error(), "entering its context");
-  Block block;
-  const Error error = allocator_.allocate(bytes, block);
-  if (error == 0) return block;
-  if (!driver_.out_of_memory(error)) return check(error, "allocating memory");
-  std::size_t free = 0, total = 0;
-  static_cast<void>(driver_.memory(free, total));
-  return Status(Code::unavailable,
-                fmt::format("{}: out of memory: {} bytes asked, {} free of {}", name_, bytes, free, total));
+Status Context::wait() {
+  return within("waiting for the device", [&] { return driver_.wait_device(); });
 }
-void Context::release(const Block& block) {
-  const Entered entered(driver_, handle_);
-  allocator_.release(block);
-}
+
 Result<void*> Context::allocate_pinned(std::int64_t bytes) {
   void* memory = nullptr;
   if (Status s = within(
@@ -113,39 +115,45 @@ void Context::release_pinned(void* memory) {
   const Entered entered(driver_, handle_);
   static_cast<void>(driver_.free_pinned(memory));
 }
+void Context::add(Allocator& of_stream) {
+  const std::lock_guard lock(allocators_mutex_);
+  allocators_.push_back(&of_stream);
+  streams_.store(allocators_.size(), std::memory_order_release);
+}
+void Context::remove(Allocator& of_stream) {
+  const std::lock_guard lock(allocators_mutex_);
+  std::erase(allocators_, &of_stream);
+  streams_.store(allocators_.size(), std::memory_order_release);
+}
+std::int64_t Context::cached_bytes() const {
+  const std::lock_guard lock(allocators_mutex_);
+  std::int64_t bytes = 0;
+  for (const Allocator* one : allocators_) bytes += one->cached();
+  return bytes;
+}
 Result<DeviceMemory> Context::memory() {
   std::size_t free = 0, total = 0;
   if (Status s = within("asking for free memory", [&] { return driver_.memory(free, total); }); !s.ok()) return s;
-  return DeviceMemory{allocator_.in_use(), allocator_.cached(), static_cast<std::int64_t>(free),
-                      static_cast<std::int64_t>(total)};
+  const std::lock_guard lock(allocators_mutex_);
+  DeviceMemory memory{0, 0, static_cast<std::int64_t>(free), static_cast<std::int64_t>(total)};
+  for (const Allocator* one : allocators_) {
+    memory.in_use += one->in_use();
+    memory.cached += one->cached();
+  }
+  return memory;
 }
 Status Context::trim() {
+  if (lost()) return lost_status();
+  std::vector<void*> blocks;  // which nobody can get any more, and whose uses are queued
+  {
+    const std::lock_guard lock(allocators_mutex_);
+    for (Allocator* one : allocators_) one->take(blocks);
+  }
   return within("giving memory back", [&] {
-    const Error error = driver_.wait_stream(stream_->handle());
-    if (error == 0) allocator_.trim();
+    const Error error = driver_.wait_device();
+    for (void* block : blocks) static_cast<void>(driver_.free(block));
     return error;
   });
-}
-
-Status Context::copy_in(void* device, const void* host, const Rows& rows, bool pinned) {
-  return within("copying to the device",
-                [&] { return staging_.copy_in(device, host, rows, pinned, stream_->handle()); });
-}
-Status Context::copy_out(void* host, const void* device, const Rows& rows, bool pinned) {
-  return within("copying from the device",
-                [&] { return staging_.copy_out(host, device, rows, pinned, stream_->handle()); });
-}
-Status Context::queue_copy_out(void* pinned, const void* device, std::int64_t bytes) {
-  return within("copying from the device",
-                [&] { return driver_.copy_out(pinned, device, static_cast<std::size_t>(bytes), stream_->handle()); });
-}
-Status Context::queue_copy(void* to, const void* from, std::int64_t bytes) {
-  return within("copying on the device",
-                [&] { return driver_.copy_on_device(to, from, static_cast<std::size_t>(bytes), stream_->handle()); });
-}
-Status Context::queue_fill(void* device, unsigned char byte, std::int64_t bytes) {
-  return within("filling memory",
-                [&] { return driver_.fill(device, byte, static_cast<std::size_t>(bytes), stream_->handle()); });
 }
 
 Result<Place> Context::place(const void* pointer) {
@@ -202,8 +210,10 @@ Status Context::launch(Function& f, const Grid& grid, const void* arguments, std
     return {Code::internal, fmt::format("{}: {} takes {} bytes of arguments, {} were given", name_, f.name_,
                                         f.parameter_bytes_, bytes)};
   if (grid.shared_bytes > f.permitted_shared_.load(std::memory_order_relaxed) ||
-      grid.cluster > f.permitted_cluster_.load(std::memory_order_relaxed))
+      grid.cluster > f.permitted_cluster_.load(std::memory_order_relaxed)) {
+    const std::lock_guard lock(modules_mutex_);
     if (Status s = permit(f, grid); !s.ok()) return s;
+  }
   const Entered entered(driver_, handle_);
   if (entered.error() != 0) return check(entered.error(), "entering its context");
   const Error error = driver_.launch(f.handle_, grid, arguments, stream.handle());
@@ -233,46 +243,6 @@ Result<int> Context::resident_blocks(Function& f, int block, int shared_bytes, i
     return Status(s.code(), fmt::format("{} ({})", s.message(), f.name_));
   f.residency_.push_back({block, shared_bytes, cluster, count});
   return count;
-}
-
-Stream::~Stream() {
-  if (handle_ == nullptr) return;
-  const Entered entered(context_->driver(), context_->handle());
-  static_cast<void>(context_->driver().destroy_stream(handle_));
-}
-Status Stream::wait() {
-  if (context_->lost()) return context_->lost_status();
-  const Entered entered(context_->driver(), context_->handle());
-  return context_->check(context_->driver().wait_stream(handle_), "waiting for queued work");
-}
-
-Event::~Event() {
-  if (handle_ == nullptr) return;
-  const Entered entered(context_->driver(), context_->handle());
-  static_cast<void>(context_->driver().destroy_event(handle_));
-}
-Status Event::record(Stream& stream) {
-  if (context_->lost()) return context_->lost_status();
-  const Entered entered(context_->driver(), context_->handle());
-  return context_->check(context_->driver().record(handle_, stream.handle()), "marking a stream");
-}
-Status Event::wait() {
-  if (context_->lost()) return context_->lost_status();
-  const Entered entered(context_->driver(), context_->handle());
-  return context_->check(context_->driver().wait_event(handle_), "waiting for queued work");
-}
-Status Event::hold(Stream& stream) {
-  if (context_->lost()) return context_->lost_status();
-  const Entered entered(context_->driver(), context_->handle());
-  return context_->check(context_->driver().stream_wait(stream.handle(), handle_), "ordering streams");
-}
-Result<double> Event::seconds_since(Event& earlier) {
-  if (context_->lost()) return context_->lost_status();
-  const Entered entered(context_->driver(), context_->handle());
-  float milliseconds = 0;
-  if (Status s = context_->check(context_->driver().elapsed(milliseconds, earlier.handle_, handle_), "timing"); !s.ok())
-    return s;
-  return static_cast<double>(milliseconds) * 1e-3;
 }
 
 }  // namespace tokitai::gpu

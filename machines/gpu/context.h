@@ -1,6 +1,7 @@
-// One GPU, opened: its context, memory, streams, events, and the kernels loaded on it. Every call makes the context
-// the calling thread's while it runs and may come from any thread. After an error that the context does not survive
-// (an illegal address) every call says so; nothing hangs.
+// One GPU, opened: its primary context, which every library of the process that uses the device shares, its streams and
+// events, and the kernels loaded on it. What belongs to one stream is in queue.h. Every call makes the context the
+// calling thread's while it runs and may come from any thread. After an error that the context does not survive (an
+// illegal address) every call says so; nothing hangs.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -14,45 +15,10 @@
 
 #include "machines/gpu/allocator.h"
 #include "machines/gpu/driver.h"
-#include "machines/gpu/staging.h"
+#include "machines/gpu/stream.h"
 #include "tokitai/device.h"
 
 namespace tokitai::gpu {
-
-class Context;
-
-// A queue of work. Work on different streams is ordered only through events.
-class Stream {
- public:
-  Stream(Context& context, void* handle) : context_(&context), handle_(handle) {}
-  ~Stream();
-  Stream(Stream&& other) noexcept : context_(other.context_), handle_(std::exchange(other.handle_, nullptr)) {}
-  Stream& operator=(Stream&&) = delete;
-  void* handle() const { return handle_; }
-  Status wait();
-
- private:
-  Context* context_;
-  void* handle_;
-};
-
-// A mark in a stream.
-class Event {
- public:
-  Event(Context& context, void* handle) : context_(&context), handle_(handle) {}
-  ~Event();
-  Event(Event&& other) noexcept : context_(other.context_), handle_(std::exchange(other.handle_, nullptr)) {}
-  Event& operator=(Event&&) = delete;
-  void* handle() const { return handle_; }
-  Status record(Stream& stream);
-  Status wait();                                 // the calling thread, until the mark is reached
-  Status hold(Stream& stream);                   // what is queued there from now on, until the mark is reached
-  Result<double> seconds_since(Event& earlier);  // both reached, both made for timing
-
- private:
-  Context* context_;
-  void* handle_;
-};
 
 // A kernel that is loaded. Lives as long as its context; callers keep the pointer.
 class Function {
@@ -94,26 +60,26 @@ class Context {
   const std::string& name() const { return name_; }  // "cuda:0"
   const DeviceFacts& facts() const { return facts_; }
   Driver& driver() { return driver_; }
-  Stream& stream() { return *stream_; }
 
   Result<Stream> make_stream();
+  // The caller's, who goes on owning it. Refused where the driver tells that it is none of this context.
+  Result<Stream> borrow_stream(void* handle);
+  // Refused where work queued there would not be done, or not once.
+  Status ready(const Stream& stream);
   Result<Event> make_event(bool timing);
+  // For everything queued on the device, on whatever stream.
+  Status wait();
 
-  // Blocks belong to the default stream: see allocator.h.
-  Result<Block> allocate(std::int64_t bytes);
-  void release(const Block& block);
   Result<void*> allocate_pinned(std::int64_t bytes);
   void release_pinned(void* memory);
   Result<DeviceMemory> memory();
-  std::int64_t cached_bytes() const { return allocator_.cached(); }
+  std::int64_t cached_bytes() const;
+  // Gives what every stream has cached back to the driver, after all that is queued.
   Status trim();
-
-  Status copy_in(void* device, const void* host, const Rows& rows, bool pinned);
-  Status copy_out(void* host, const void* device, const Rows& rows, bool pinned);
-  // On the default stream, not waited for. The host's side is pinned.
-  Status queue_copy_out(void* pinned, const void* device, std::int64_t bytes);
-  Status queue_copy(void* to, const void* from, std::int64_t bytes);
-  Status queue_fill(void* device, unsigned char byte, std::int64_t bytes);
+  void add(Allocator& of_stream);
+  void remove(Allocator& of_stream);
+  // Whether there is more than one stream, so that what one does may have to wait for another.
+  bool several_streams() const { return streams_.load(std::memory_order_acquire) > 1; }
 
   Result<Place> place(const void* pointer);
 
@@ -129,11 +95,18 @@ class Context {
   // What the driver answered, as a status; one that the context does not survive marks it as lost.
   Status check(Error error, const char* doing) const;
   void* handle() const { return handle_; }
+  // Runs `work`, which answers a driver's error, with the context entered and not lost.
+  template <class Work> Status within(const char* doing, const Work& work) const {
+    if (lost()) return lost_status();
+    const Entered entered(driver_, handle_);
+    if (entered.error() != 0) return check(entered.error(), "entering its context");
+    const Error error = work();
+    return error == 0 ? Status() : check(error, doing);
+  }
 
  private:
   Context(Driver& driver, DeviceFacts facts, void* handle);
-  // Runs `work`, which answers a driver's error, with the context entered and not lost.
-  template <class Work> Status within(const char* doing, const Work& work) const;
+  // For who holds modules_mutex_: two that raise the limit at once could lower it.
   Status permit(Function& function, const Grid& grid);
 
   struct Module {
@@ -145,42 +118,14 @@ class Context {
   DeviceFacts facts_;
   void* handle_;
   std::string name_;
-  Allocator allocator_;
-  Staging staging_;
-  std::unique_ptr<Stream> stream_;
+  mutable std::mutex allocators_mutex_;
+  std::vector<Allocator*> allocators_;  // one per stream
+  std::atomic<std::size_t> streams_ = 0;
   std::mutex modules_mutex_;
   std::unordered_map<std::string, Module> modules_;
   mutable std::atomic<bool> lost_ = false;
   mutable std::mutex lost_mutex_;
   mutable std::string lost_why_;
-};
-
-// A block that is given back when this goes.
-class OwnedBlock {
- public:
-  OwnedBlock() = default;
-  OwnedBlock(Context& context, const Block& block) : context_(&context), block_(block) {}
-  ~OwnedBlock() {
-    if (block_.data != nullptr) context_->release(block_);
-  }
-  OwnedBlock(OwnedBlock&& other) noexcept : context_(other.context_), block_(std::exchange(other.block_, {})) {}
-  OwnedBlock& operator=(OwnedBlock&& other) noexcept {
-    std::swap(context_, other.context_);
-    std::swap(block_, other.block_);
-    return *this;
-  }
-  // Nothing is allocated for no bytes.
-  static Result<OwnedBlock> make(Context& context, std::int64_t bytes) {
-    if (bytes <= 0) return OwnedBlock();
-    auto block = context.allocate(bytes);
-    if (!block.ok()) return block.status();
-    return OwnedBlock(context, block.value());
-  }
-  std::byte* data() const { return static_cast<std::byte*>(block_.data); }
-
- private:
-  Context* context_ = nullptr;
-  Block block_;
 };
 
 }  // namespace tokitai::gpu

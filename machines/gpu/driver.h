@@ -30,7 +30,7 @@ using Error = int;
 struct Place {
   enum Kind : std::uint8_t { host, pinned, device, managed } kind = host;
   int owner = -1;  // the index of its device
-  // The allocation it is part of, where the driver says; else empty.
+  // The allocation it is part of, where the driver says; else no bytes, from that pointer on. Null: the host's.
   const std::byte* begin = nullptr;
   std::size_t bytes = 0;
 };
@@ -78,6 +78,14 @@ class Driver {
   virtual Error create_stream(void*& stream) = 0;
   virtual Error destroy_stream(void* stream) = 0;
   virtual Error wait_stream(void* stream) = 0;
+  // The context that a stream belongs to; as it was where the driver cannot tell. An error about the stream alone is
+  // never a fatal one.
+  virtual Error owner_of(void* stream, void*& context) = 0;
+  // A number no other stream of the process ever has; 0 where the driver cannot tell.
+  virtual std::uint64_t stream_number(void* stream) = 0;
+  // Whether what is queued there is recorded into a graph instead. Its errors are like those of owner_of.
+  virtual Error recording(void* stream, bool& answer) = 0;
+  virtual Error wait_device() = 0;
   virtual Error create_event(void*& event, bool timing) = 0;
   virtual Error destroy_event(void* event) = 0;
   virtual Error record(void* event, void* stream) = 0;

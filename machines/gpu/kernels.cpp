@@ -69,7 +69,10 @@ Result<double> Kernels::compile_seconds(const Call& call, const device::Machiner
 
 Result<Function*> Kernels::get(const device::Launch& launch, std::string_view operator_name) {
   const std::string name = fmt::format("{}\n{}", launch.kernel, launch.source);
-  if (const auto found = functions_.find(name); found != functions_.end()) return found->second;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = functions_.find(name); found != functions_.end()) return found->second;
+  }
 
   auto artifact = artifact_of(launch, operator_name);
   if (!artifact.ok()) return artifact.status();
@@ -77,9 +80,15 @@ Result<Function*> Kernels::get(const device::Launch& launch, std::string_view op
   if (Status s = audited(artifact.value(), target_, label); !s.ok()) return s;
   auto function = context_.function(artifact->manifest.binary_digest, artifact->binary, launch.kernel);
   if (!function.ok()) return function.status();
-  functions_.emplace(name, function.value());
-  loaded_.push_back(device::facts_of(artifact.value(), label, device::kNothingForbidden));
+  const std::lock_guard lock(mutex_);
+  if (functions_.emplace(name, function.value()).second)
+    loaded_.push_back(device::facts_of(artifact.value(), label, device::kNothingForbidden));
   return function.value();
+}
+
+std::vector<KernelFacts> Kernels::loaded() const {
+  const std::lock_guard lock(mutex_);
+  return loaded_;
 }
 
 Status Kernels::compile_ahead(const std::vector<Call>& calls, const device::Machinery& machinery,

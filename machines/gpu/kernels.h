@@ -1,5 +1,6 @@
 // Kernels by their text: compiled or taken from the compiler's cache, audited, loaded; once per process and device.
 #pragma once
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -20,7 +21,8 @@ class Kernels {
  public:
   Kernels(Context& context, const compiler::Target& target) : context_(context), target_(target) {}
 
-  // check_failed names what the audit found; the compiler's own failures come as they are.
+  // check_failed names what the audit found; the compiler's own failures come as they are. From any thread: who needs
+  // a kernel that is there does not wait while another is compiled.
   Result<Function*> get(const device::Launch& launch, std::string_view operator_name);
   // Has them compiled into the cache, for get.
   Status compile_ahead(const std::vector<Call>& calls, const device::Machinery& machinery,
@@ -28,13 +30,14 @@ class Kernels {
   // From the manifests; what is not in the cache is compiled.
   Result<double> compile_seconds(const Call& call, const device::Machinery& machinery) const;
   const compiler::Target& target() const { return target_; }
-  const std::vector<KernelFacts>& loaded() const { return loaded_; }
+  std::vector<KernelFacts> loaded() const;
 
  private:
   Result<compiler::Artifact> artifact_of(const device::Launch& launch, std::string_view operator_name) const;
 
   Context& context_;
-  compiler::Target target_;
+  const compiler::Target target_;
+  mutable std::mutex mutex_;
   std::unordered_map<std::string, Function*> functions_;  // by text and kernel
   std::vector<KernelFacts> loaded_;
 };

@@ -1,4 +1,4 @@
-// The devices cuda:N and amd:N: plans a call, has its kernels compiled, and queues them on the device's one stream.
+// The devices cuda:N and amd:N: plans a call, has its kernels compiled, and queues them on a stream.
 #pragma once
 #include <memory>
 #include <string_view>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "machines/device/plan.h"
-#include "machines/gpu/context.h"
+#include "machines/gpu/queue.h"
 
 namespace tokitai::gpu {
 
@@ -21,6 +21,7 @@ struct Prepared {
   };
   std::vector<Step> steps;
   device::Pattern pattern = device::Pattern::row;
+  bool refuses = false;
   device::Arguments arguments{};
   device::TensorTable tensors;
   std::int64_t workspace_bytes = 0;

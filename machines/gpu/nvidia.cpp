@@ -64,6 +64,8 @@ class Nvidia final : public CommonDriver<Api> {
     if (before != nullptr && before != context) api_.set_current(before);
   }
 
+  Error owner_of(void* stream, void*& context) override { return of_stream(api_.owner_of(stream, &context)); }
+
   Error allocate(void*& memory, std::size_t bytes) override {
     DevicePointer p = 0;
     const Error error = api_.allocate(&p, bytes);

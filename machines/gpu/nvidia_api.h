@@ -51,6 +51,7 @@ struct Api : CommonApi {
   Error (*release)(int);
   Error (*get_current)(void**);
   Error (*set_current)(void*);
+  Error (*owner_of)(void*, void**);
   Error (*allocate)(DevicePointer*, std::size_t);
   Error (*free)(DevicePointer);
   Error (*place)(unsigned, int*, void**, DevicePointer);
@@ -92,6 +93,10 @@ inline void find_symbols(Library& library, Api& api) {
   library.require(api.create_stream, "cuStreamCreate");
   library.require(api.destroy_stream, "cuStreamDestroy_v2");
   library.require(api.wait_stream, "cuStreamSynchronize");
+  library.require(api.owner_of, "cuStreamGetCtx");
+  library.optional(api.stream_number, "cuStreamGetId");  // since 12.0
+  library.require(api.recording, "cuStreamIsCapturing");
+  library.require(api.wait_device, "cuCtxSynchronize");
   library.require(api.create_event, "cuEventCreate");
   library.require(api.destroy_event, "cuEventDestroy_v2");
   library.require(api.record, "cuEventRecord");

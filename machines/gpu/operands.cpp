@@ -36,7 +36,7 @@ Status StagedOperands::locate(const Call& call, const View& view, std::size_t op
     auto asked = context_.place(view.data);
     if (!asked.ok()) return asked.status();
     place = asked.value();
-    if (place.bytes > 0) known_.push_back(place);
+    if (place.kind != Place::host) known_.push_back(place);
   }
   const std::string_view name = call.contract->operands[operand].name;
   if (place.kind == Place::device && place.owner != context_.facts().index)
@@ -66,7 +66,7 @@ Status StagedOperands::collect(const Call& call, Operands& set) {
       Copy copy{view, view, false, false, call.contract->has_once(spec), place.kind == Place::pinned, {}};
       move_closer(copy.device);
       const auto offset = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data) % 16);
-      auto block = OwnedBlock::make(context_, bytes_from_first_to_last(copy.device) + offset);
+      auto block = OwnedBlock::make(queue_, bytes_from_first_to_last(copy.device) + offset);
       if (!block.ok()) return block.status();
       copy.block = std::move(block).value();
       copy.device.data = copy.block.data() + offset;  // aligned as the caller's
@@ -77,6 +77,13 @@ Status StagedOperands::collect(const Call& call, Operands& set) {
     view = shared->device;
   }
   return {};
+}
+
+std::vector<const void*> StagedOperands::addresses() const {
+  std::vector<const void*> all;
+  all.reserve(known_.size());
+  for (const Place& place : known_) all.push_back(place.begin);
+  return all;
 }
 
 template <class F> Status StagedOperands::for_blocks(const Copy& copy, const F& f) {
@@ -98,7 +105,7 @@ template <class F> Status StagedOperands::for_blocks(const Copy& copy, const F& 
 
 Status StagedOperands::fetch(Copy& copy) {
   return for_blocks(copy, [&](std::byte* device, std::byte* host, const Rows& rows) {
-    return context_.copy_in(device, host, rows, copy.pinned);
+    return queue_.copy_in(device, host, rows, copy.pinned);
   });
 }
 
@@ -138,11 +145,11 @@ Status StagedOperands::take_back(bool skipped) {
     wait |= copy.pinned;
     if (Status s =
             for_blocks(copy, [&](std::byte* device, std::byte* host,
-                                 const Rows& rows) { return context_.copy_out(host, device, rows, copy.pinned); });
+                                 const Rows& rows) { return queue_.copy_out(host, device, rows, copy.pinned); });
         !s.ok())
       return s;
   }
-  return wait ? context_.stream().wait() : Status();
+  return wait ? queue_.wait() : Status();
 }
 
 }  // namespace tokitai::gpu

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "contract/roles.h"
-#include "machines/gpu/context.h"
+#include "machines/gpu/queue.h"
 
 namespace tokitai::gpu {
 
 class StagedOperands {
  public:
-  explicit StagedOperands(Context& context) : context_(context) {}
+  explicit StagedOperands(Queue& queue) : queue_(queue), context_(queue.context()) {}
 
   // The call over the device's memory: the caller's own where nothing had to be copied, else one of ours, which
   // lives as long as this. Memory of another device is refused.
@@ -21,6 +21,8 @@ class StagedOperands {
   // Waits for the device. Of a step that was called off only what the call has once comes back.
   Status take_back(bool skipped);
   std::int64_t bytes_copied() const { return bytes_copied_; }
+  // In every allocation that the call was found to use.
+  std::vector<const void*> addresses() const;
 
  private:
   struct Copy {
@@ -35,6 +37,7 @@ class StagedOperands {
   // Calls f(device, host, rows) for each block of rows that are evenly spaced.
   template <class F> Status for_blocks(const Copy& copy, const F& f);
 
+  Queue& queue_;
   Context& context_;
   Call call_;
   std::vector<Copy> copies_;

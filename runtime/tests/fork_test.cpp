@@ -73,6 +73,8 @@ TEST_P(Fork, WorksOrRefusesAndTheParentDoesNotNotice) {
                             device->memory().status(),
                             device->trim(),
                             device->mark().status(),
+                            device->wait(*mark),
+                            device->on_new_stream().status(),
                             device->seconds_between(*mark, *mark).status(),
                             device->holds(&byte).status(),
                             device->tensor<float>(10).status()};

@@ -61,6 +61,28 @@ TEST_P(Lifetime, MarksOfAnotherDeviceAreRefused) {
             std::string::npos);
 }
 
+// A device whose calls are done when they return keeps any order, so that code for several streams runs on each.
+TEST_P(Lifetime, StreamsOrderEachOtherByMarksAndOutliveTheirDevice) {
+  std::optional<Device> device = opened(name());
+  Device stream = device->on_new_stream().value();
+  EXPECT_EQ(stream.name(), device->name());
+  const Mark begin = device->mark().value();
+  ASSERT_TRUE(stream.wait(begin).ok());
+  const Mark end = stream.mark().value();
+  ASSERT_TRUE(device->wait(end).ok());
+  EXPECT_GE(device->seconds_between(begin, end).value(), 0);
+  EXPECT_EQ(stream.wait(Mark()).message(), "waiting for a mark: it was not made");
+  Device other = opened(name() == "cpu" ? "reference" : "cpu");
+  EXPECT_EQ(stream.wait(other.mark().value()).message(),
+            "waiting for a mark: it is of another device (" + other.name() + "), not of " + name());
+  if (name() != "cuda:0") {
+    EXPECT_EQ(stream.on(nullptr).status().message(), "the device " + name() + " has no streams");
+  }
+  device.reset();
+  EXPECT_TRUE(stream.allocate(100).ok());
+  EXPECT_TRUE(stream.wait().ok());
+}
+
 TEST_P(Lifetime, WhatIsRefusedHoldsNothing) {
   auto refused = [&] {
     Device device = opened(name());
@@ -87,6 +109,7 @@ TEST(Lifetime, AMarkKeepsTheDriversContextOpen) {
   mark.reset();
   EXPECT_EQ(driver_counts().contexts, before.contexts);
   EXPECT_EQ(driver_counts().events, before.events);
+  EXPECT_EQ(driver_counts().streams, before.streams);
 }
 
 }  // namespace

@@ -1,45 +1,41 @@
 // A stand-in for libcuda.so.1, for tests on machines without a GPU (TOKITAI_CUDA_DRIVER names it). Device memory is
-// the host's, and queued work is done as late as it may be: when somebody waits. Whoever counts on luck is found.
-// Kernels known by name are done here; all others are handed to the test.
+// the host's, and queued work is done when somebody waits, as late as it may be or in an order that is drawn
+// (fake_streams.h): whoever counts on luck is found. Kernels known by name are done here; all others are handed to the
+// test.
 #include "machines/gpu/tests/fake_driver.h"
 
 #include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <functional>
 #include <map>
-#include <mutex>
-#include <set>
 #include <string>
 
 #include "machines/device/arguments.h"
 #include "machines/gpu/nvidia_api.h"
+#include "machines/gpu/tests/fake_streams.h"
 #include "machines/gpu/tests/smoke_kernels.h"
 
 namespace {
 
 using tokitai::gpu::Smoke;
 using tokitai::gpu::fake::Counts;
+using tokitai::gpu::fake::Event;
+using tokitai::gpu::fake::Item;
+using tokitai::gpu::fake::Lock;
 using tokitai::gpu::fake::Runner;
+using tokitai::gpu::fake::Stream;
+using tokitai::gpu::fake::Streams;
 using tokitai::gpu::nvidia::LaunchAttribute;
 using tokitai::gpu::nvidia::LaunchConfig;
 
 constexpr int kInvalid = 1, kNoMemory = 2, kNoDevice = 101, kBadImage = 200, kBadContext = 201, kBadHandle = 400,
-              kNotFound = 500, kFault = 700, kTooLarge = 720;
+              kNotFound = 500, kFault = 700, kDestroyed = 709, kTooLarge = 720;
 constexpr int kDevices = 2, kMultiprocessors = 4, kResident = 2;
 
-struct Stream {
-  std::deque<std::function<void()>> work;
-};
-struct Event {
-  Stream* stream = nullptr;
-  long recorded = 0, reached = 0;
-  std::chrono::steady_clock::time_point when;
-};
 struct Function {
   std::string name;
+  int shared = 49152;  // the most dynamic shared memory a launch may ask for
 };
 struct Allocation {
   std::size_t bytes;
@@ -48,14 +44,16 @@ struct Allocation {
 };
 
 struct State {
-  std::recursive_mutex mutex;
+  Streams streams;
+  std::mutex& mutex = streams.mutex;
+  int& error = streams.error;
   std::map<char*, Allocation> memory;
-  std::set<Stream*> streams;
+  std::map<void*, std::shared_ptr<Event>> events;
   std::map<std::string, Function> functions;
-  std::size_t total = std::size_t{512} << 20;
-  int error = 0;  // sticky
-  Runner runner = nullptr;
+  std::atomic<std::size_t> total = std::size_t{512} << 20;
+  std::atomic<Runner> runner = nullptr;
   Counts counts;
+  Stream* defaults[kDevices] = {streams.add(0), streams.add(1)};  // what a null handle means
 };
 State& state() {
   static State* all = new State;
@@ -63,8 +61,6 @@ State& state() {
 }
 char contexts[kDevices];
 thread_local char* current = nullptr;
-
-using Lock = std::lock_guard<std::recursive_mutex>;
 
 const std::pair<char* const, Allocation>* find(const void* p) {
   auto& memory = state().memory;
@@ -79,32 +75,24 @@ bool within(const void* p, std::size_t bytes, bool pinned) {
          static_cast<const char*>(p) + bytes <= found->first + found->second.bytes;
 }
 
-void do_one(Stream& stream) {
-  const auto work = std::move(stream.work.front());
-  stream.work.pop_front();
-  if (state().error == 0) work();
+// The stream that a handle means, or null: 1 is the default one, too.
+Stream* stream_at(void* handle) {
+  const auto number = reinterpret_cast<std::uintptr_t>(handle);
+  if (number <= 1) return current == nullptr ? nullptr : state().defaults[current - contexts];
+  auto* stream = static_cast<Stream*>(handle);
+  return state().streams.has(stream) ? stream : nullptr;
 }
-int do_all(Stream& stream) {
-  while (!stream.work.empty()) do_one(stream);
-  return state().error;
-}
-int do_everything() {
-  for (Stream* stream : state().streams) do_all(*stream);
-  return state().error;
-}
-int reach(Event& event, long mark) {
-  while (event.reached < mark && state().error == 0 && event.stream != nullptr && !event.stream->work.empty())
-    do_one(*event.stream);
-  return state().error;
-}
-
-template <class Work> int queue(void* stream, Work work) {
+int queue(void* handle, Item item) {
   if (current == nullptr) return kBadContext;
   if (state().error != 0) return state().error;
-  auto* s = static_cast<Stream*>(stream);
-  if (!state().streams.contains(s)) return kBadHandle;
-  s->work.emplace_back(std::move(work));
+  Stream* stream = stream_at(handle);
+  if (stream == nullptr) return kBadHandle;
+  stream->work.push_back(std::move(item));
   return 0;
+}
+std::shared_ptr<Event> event_at(void* handle) {
+  const auto found = state().events.find(handle);
+  return found == state().events.end() ? nullptr : found->second;
 }
 
 void* pointer(unsigned long long p) { return reinterpret_cast<void*>(p); }
@@ -150,8 +138,8 @@ int allocate(void** p, std::size_t bytes, bool pinned) {
 }
 int give_back(void* p, bool pinned) {
   State& s = state();
-  const Lock lock(s.mutex);
-  do_everything();
+  Lock lock(s.mutex);
+  s.streams.finish(nullptr, lock);
   const auto found = s.memory.find(static_cast<char*>(p));
   if (found == s.memory.end() || found->second.pinned != pinned) return kInvalid;
   s.memory.erase(found);
@@ -164,8 +152,19 @@ int give_back(void* p, bool pinned) {
 extern "C" {
 
 void fake_runner(Runner runner) { state().runner = runner; }
-void fake_counts(Counts* counts) { *counts = state().counts; }
+void fake_counts(Counts* counts) {
+  const Lock lock(state().mutex);
+  *counts = state().counts;
+}
 void fake_memory(std::size_t bytes) { state().total = bytes; }
+void fake_schedule(unsigned seed) {
+  const Lock lock(state().mutex);
+  state().streams.schedule(seed);
+}
+void fake_recording(void* stream, bool recording) {
+  const Lock lock(state().mutex);
+  if (Stream* found = stream_at(stream)) found->recording = recording;
+}
 
 int cuInit(unsigned) { return 0; }
 int cuDriverGetVersion(int* v) { return *v = 13000, 0; }
@@ -185,10 +184,14 @@ int cuDeviceGetAttribute(int* value, int which, int) {
   return found == values.end() ? kInvalid : (*value = found->second, 0);
 }
 int cuDevicePrimaryCtxRetain(void** context, int device) {
+  const Lock lock(state().mutex);
   ++state().counts.contexts;
   return *context = contexts + device, 0;
 }
-int cuDevicePrimaryCtxRelease_v2(int) { return --state().counts.contexts, 0; }
+int cuDevicePrimaryCtxRelease_v2(int) {
+  const Lock lock(state().mutex);
+  return --state().counts.contexts, 0;
+}
 int cuCtxGetCurrent(void** context) { return *context = current, 0; }
 int cuCtxSetCurrent(void* context) { return current = static_cast<char*>(context), 0; }
 int cuMemAlloc_v2(unsigned long long* p, std::size_t bytes) {
@@ -220,86 +223,122 @@ int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t by
   const Lock lock(state().mutex);
   if (!within(pointer(to), bytes, false) || !within(from, bytes, true)) return kInvalid;
   ++state().counts.copies_in;
-  return queue(stream, [=] { std::memcpy(pointer(to), from, bytes); });
+  return queue(stream, {.work = [=] { std::memcpy(pointer(to), from, bytes); }});
 }
 int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, void* stream) {
   const Lock lock(state().mutex);
   if (!within(to, bytes, true) || !within(pointer(from), bytes, false)) return kInvalid;
   ++state().counts.copies_out;
-  return queue(stream, [=] { std::memcpy(to, pointer(from), bytes); });
+  return queue(stream, {.work = [=] { std::memcpy(to, pointer(from), bytes); }});
 }
 int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t bytes, void* stream) {
   const Lock lock(state().mutex);
   if (!within(pointer(to), bytes, false) || !within(pointer(from), bytes, false)) return kInvalid;
-  return queue(stream, [=] { std::memmove(pointer(to), pointer(from), bytes); });
+  return queue(stream, {.work = [=] { std::memmove(pointer(to), pointer(from), bytes); }});
 }
 int cuMemsetD8Async(unsigned long long to, unsigned char byte, std::size_t bytes, void* stream) {
   const Lock lock(state().mutex);
   if (!within(pointer(to), bytes, false)) return kInvalid;
   ++state().counts.fills;
-  return queue(stream, [=] { std::memset(pointer(to), byte, bytes); });
+  return queue(stream, {.work = [=] { std::memset(pointer(to), byte, bytes); }});
 }
 int cuStreamCreate(void** stream, unsigned) {
   const Lock lock(state().mutex);
-  *stream = *state().streams.insert(new Stream).first;
-  return current == nullptr ? kBadContext : state().error;
+  if (current == nullptr) return kBadContext;
+  *stream = state().streams.add(static_cast<int>(current - contexts));
+  ++state().counts.streams;
+  return state().error;
 }
 int cuStreamDestroy_v2(void* stream) {
-  const Lock lock(state().mutex);
+  Lock lock(state().mutex);
   auto* s = static_cast<Stream*>(stream);
-  if (state().streams.erase(s) == 0) return kBadHandle;
-  do_all(*s);
-  delete s;
+  if (!state().streams.has(s)) return kBadHandle;
+  state().streams.remove(s, lock);
+  --state().counts.streams;
   return 0;
 }
 int cuStreamSynchronize(void* stream) {
-  const Lock lock(state().mutex);
-  if (!state().streams.contains(static_cast<Stream*>(stream))) return kBadHandle;
+  Lock lock(state().mutex);
+  const Stream* s = stream_at(stream);
+  if (s == nullptr) return kBadHandle;
   ++state().counts.waits;
-  return do_all(*static_cast<Stream*>(stream));
+  state().streams.finish(s, lock);
+  return state().error;
+}
+int cuCtxSynchronize() {
+  Lock lock(state().mutex);
+  ++state().counts.waits;
+  state().streams.finish(nullptr, lock);
+  return state().error;
+}
+int cuStreamGetCtx(void* stream, void** context) {
+  const Lock lock(state().mutex);
+  const Stream* s = stream_at(stream);
+  if (s == nullptr) return kDestroyed;  // as some drivers say
+  return *context = contexts + s->device, 0;
+}
+int cuStreamGetId(void* stream, unsigned long long* number) {
+  const Lock lock(state().mutex);
+  const Stream* s = stream_at(stream);
+  return s == nullptr ? kBadHandle : (*number = s->number, 0);
+}
+int cuStreamIsCapturing(void* stream, int* answer) {
+  const Lock lock(state().mutex);
+  const Stream* s = stream_at(stream);
+  return s == nullptr ? kDestroyed : (*answer = s->recording ? 1 : 0, 0);
 }
 int cuEventCreate(void** event, unsigned) {
-  ++state().counts.events;
-  return *event = new Event, current == nullptr ? kBadContext : 0;
-}
-int cuEventDestroy_v2(void* event) {
   const Lock lock(state().mutex);
-  do_everything();
-  delete static_cast<Event*>(event);
+  if (current == nullptr) return kBadContext;
+  auto made = std::make_shared<Event>();
+  *event = made.get();
+  state().events[made.get()] = std::move(made);
+  ++state().counts.events;
+  return 0;
+}
+int cuEventDestroy_v2(void* event) {  // what waits for it goes on waiting
+  const Lock lock(state().mutex);
+  if (state().events.erase(event) == 0) return kBadHandle;
   --state().counts.events;
   return 0;
 }
 int cuEventRecord(void* event, void* stream) {
   const Lock lock(state().mutex);
-  auto* e = static_cast<Event*>(event);
-  e->stream = static_cast<Stream*>(stream);
+  auto e = event_at(event);
+  if (e == nullptr) return kBadHandle;
+  e->stream = stream_at(stream);
   const long mark = ++e->recorded;
-  return queue(stream, [=] {
-    e->reached = mark;
-    e->when = std::chrono::steady_clock::now();
-  });
+  return queue(stream, {.work = [=] {
+                 e->reached = mark;
+                 e->when = std::chrono::steady_clock::now();
+               }});
 }
 int cuEventSynchronize(void* event) {
-  const Lock lock(state().mutex);
-  return reach(*static_cast<Event*>(event), static_cast<Event*>(event)->recorded);
+  Lock lock(state().mutex);
+  const auto e = event_at(event);
+  if (e == nullptr) return kBadHandle;
+  if (e->recorded > e->reached) state().streams.reach(e, lock);
+  return state().error;
 }
 int cuStreamWaitEvent(void* stream, void* event, unsigned) {
   const Lock lock(state().mutex);
-  auto* e = static_cast<Event*>(event);
-  const long mark = e->recorded;
-  return e->stream == stream ? 0 : queue(stream, [=] { reach(*e, mark); });
+  const auto e = event_at(event);
+  if (e == nullptr) return kBadHandle;
+  if (e->recorded == e->reached || e->stream == stream_at(stream)) return state().error;
+  return queue(stream, {.event = e, .mark = e->recorded});
 }
 int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
   const Lock lock(state().mutex);
-  const auto &a = *static_cast<Event*>(begin), &b = *static_cast<Event*>(end);
-  if (a.reached == 0 || b.reached == 0) return kInvalid;
-  *milliseconds = std::chrono::duration<float, std::milli>(b.when - a.when).count();
+  const auto a = event_at(begin), b = event_at(end);
+  if (a == nullptr || b == nullptr || a->reached == 0 || b->reached == 0) return kInvalid;
+  *milliseconds = std::chrono::duration<float, std::milli>(b->when - a->when).count();
   return state().error;
 }
 int cuModuleLoadData(void** module, const void* image) {
   const char* text = static_cast<const char*>(image);
   if (current == nullptr) return kBadContext;
   if (std::strncmp(text, ".version", 8) != 0 && std::memcmp(text, "\177ELF", 4) != 0) return kBadImage;
+  const Lock lock(state().mutex);
   *module = const_cast<void*>(image);
   ++state().counts.modules;
   return state().error;
@@ -313,8 +352,15 @@ int cuModuleGetFunction(void** function, void*, const char* name) {
   *function = &f;
   return 0;
 }
-int cuFuncSetAttribute(void*, int, int) { return 0; }
-int cuFuncGetAttribute(int* value, int, void*) { return *value = 49152, 0; }
+int cuFuncSetAttribute(void* function, int which, int value) {
+  const Lock lock(state().mutex);
+  if (which == tokitai::gpu::nvidia::kMaxDynamicShared) static_cast<Function*>(function)->shared = value;
+  return 0;
+}
+int cuFuncGetAttribute(int* value, int, void* function) {
+  const Lock lock(state().mutex);
+  return *value = static_cast<Function*>(function)->shared, 0;
+}
 int cuFuncGetParamInfo(void* function, std::size_t, std::size_t* offset, std::size_t* bytes) {
   *offset = 0;
   *bytes = is_smoke(static_cast<Function*>(function)->name) ? sizeof(Smoke) : sizeof(tokitai::device::Arguments);
@@ -324,19 +370,28 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void*, int, std::size_t)
 int cuOccupancyMaxActiveClusters(int* n, void*, const LaunchConfig*) { return *n = 1, 0; }
 int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** parameters, void**) {
   const Lock lock(state().mutex);
-  const std::string name = static_cast<Function*>(function)->name;
+  const Function& f = *static_cast<Function*>(function);
+  const std::string name = f.name;
   if (cooperative(*config) && config->grid[0] > unsigned{kResident} * kMultiprocessors) return kTooLarge;
   const int cluster = cluster_of(*config);
   if (config->grid[0] == 0 || config->grid[0] % static_cast<unsigned>(cluster) != 0) return kInvalid;
+  if (config->shared_bytes > static_cast<unsigned>(f.shared)) return kInvalid;
   ++state().counts.launches;
   if (is_smoke(name)) {
     const Smoke arguments = *static_cast<const Smoke*>(parameters[0]);
-    return queue(config->stream, [=, c = *config] { smoke(name, arguments, c, cluster); });
+    return queue(config->stream, {.work = [=, c = *config] { smoke(name, arguments, c, cluster); }});
   }
   const auto arguments = *static_cast<const tokitai::device::Arguments*>(parameters[0]);
-  return queue(config->stream, [=] {
-    if (state().runner != nullptr) state().runner(name.c_str(), arguments);
-  });
+  for (const bool ends : {false, true})
+    if (const int error = queue(config->stream, {.work =
+                                                     [=] {
+                                                       const Runner runner = state().runner;
+                                                       if (runner != nullptr) runner(name.c_str(), arguments, ends);
+                                                     },
+                                                 .outside = true});
+        error != 0)
+      return error;
+  return 0;
 }
 
 }  // extern "C"

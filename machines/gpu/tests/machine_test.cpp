@@ -1,103 +1,31 @@
 // What the GPU machine promises its caller, on a driver that is not there: the fake one does queued work as late as it
-// may, and each kernel's work by the reference. Kernels are compiled for real; without NVRTC there is nothing to test.
-#include <dlfcn.h>
-#include <gtest/gtest.h>
-
+// may, and each kernel's work by the reference.
 #include <cstring>
 #include <set>
 #include <thread>
 
 #include "compiler/cache.h"
-#include "compiler/compiler.h"
 #include "compiler/files.h"
-#include "machines/gpu/machine.h"
 #include "machines/gpu/memo.h"
-#include "machines/gpu/tests/fake_driver.h"
-#include "testing/instance.h"
+#include "machines/gpu/tests/fixture.h"
 #include "tokitai/report.h"
-#include "tokitai/tokitai.h"
 
 namespace tokitai::gpu {
 namespace {
 
-using testing::Instance;
-
-struct Fake {
-  decltype(&fake_runner) runner;
-  decltype(&fake_counts) ask_counts;
-  decltype(&fake_memory) memory;
-  fake::Counts counts() const {
-    fake::Counts all;
-    ask_counts(&all);
-    return all;
-  }
-};
-
 const Call* planned = nullptr;  // shapes, types and options of the call a kernel works for
 
-bool ends_with(std::string_view text, std::string_view end) { return text.ends_with(end); }
-
-// The kernel's work, by the reference, over the pointers it was given.
-void work(const char* kernel, const device::Arguments& a) {
-  Call call = *planned;
-  for (std::size_t i = 0; i < call.operands.size(); ++i) {
-    call.operands[i].data = a.operand[i].data;
-    if (call.operands[i].rank == 2) call.operands[i].row_stride = a.operand[i].stride;
-  }
-  const auto* table = static_cast<const device::Tensor<5>*>(a.tensors);  // AdamW's
-  for (std::size_t t = 0; t < call.list.size(); ++t)
-    for (std::size_t i = 0; i < call.list[t].size(); ++i) call.list[t][i].data = i < 5 ? table[t].data[i] : nullptr;
-  if (ends_with(kernel, "_columns")) return;
-  if (ends_with(kernel, "_check")) {
-    ASSERT_EQ(*a.flag, device::kUnflagged);
-    for (std::size_t t = 0; t < call.list.size(); ++t)
-      for (std::int64_t i = 0; i < table[t].length; ++i)
-        if ((static_cast<const std::uint16_t*>(table[t].data[3])[i] & 0x7c00) == 0x7c00)
-          *a.flag = std::min(*a.flag, t << 40 | static_cast<std::uint64_t>(i));
-    for (std::int64_t i = 0; i < call.operand(1).rows() && call.list.empty(); ++i)
-      if (const auto label = static_cast<const std::int64_t*>(a.operand[1].data)[i]; label < 0 || label >= a.extent[1])
-        *a.flag = std::min(*a.flag, static_cast<std::uint64_t>(i));
-    return;
-  }
-  if (a.flag != nullptr && *a.flag != device::kUnflagged) return;
-  Device reference = open("reference").value();
-  const Status status = reference.run(call);
-  EXPECT_TRUE(status.ok()) << status.message();
+void work(const char* kernel, const device::Arguments& a, bool ends) {
+  const std::string_view name = kernel;
+  if (!ends || name.ends_with("_columns")) return;
+  if (!name.ends_with("_check")) return do_by_reference(*planned, a);
+  ASSERT_EQ(*a.flag, device::kUnflagged);
+  do_check(*planned, a);
 }
 
-const Fake& fake() {
-  static const Fake all = [] {
-    setenv("TOKITAI_CUDA_DRIVER", TK_FAKE_DRIVER, 1);
-    void* library = dlopen(TK_FAKE_DRIVER, RTLD_NOW);
-    EXPECT_NE(library, nullptr) << dlerror();
-    Fake f{reinterpret_cast<decltype(&fake_runner)>(dlsym(library, "fake_runner")),
-           reinterpret_cast<decltype(&fake_counts)>(dlsym(library, "fake_counts")),
-           reinterpret_cast<decltype(&fake_memory)>(dlsym(library, "fake_memory"))};
-    f.runner(work);
-    return f;
-  }();
-  return all;
-}
-
-class GpuMachineTest : public ::testing::Test {
+class GpuMachineTest : public FakeGpuTest {
  protected:
-  void SetUp() override {
-    if (!compiler::toolchain(compiler::Vendor::nvidia).ok()) GTEST_SKIP() << "no NVRTC";
-    fake();
-  }
-  static Device gpu(int index = 0) {
-    const std::string name = "cuda:" + std::to_string(index);
-    auto machine = make_machine(name, {});
-    EXPECT_TRUE(machine.ok()) << machine.status().message();
-    return {name, machine.value()};
-  }
-  static Instance made(const char* line) {
-    auto problems = testing::parse_problems(line);
-    EXPECT_TRUE(problems.ok()) << problems.status().message();
-    auto instance = Instance::make(problems->front());
-    EXPECT_TRUE(instance.ok());
-    return std::move(instance).value();
-  }
+  GpuMachineTest() : FakeGpuTest(work) {}
   // Runs and keeps the call for the kernels, which may do their work later.
   Status run(Device& device, const Call& call, Outcome* outcome = nullptr) {
     keep(call);
@@ -107,33 +35,6 @@ class GpuMachineTest : public ::testing::Test {
   void keep(const Call& call) {
     call_ = call;
     planned = &call_;
-  }
-  // The same operands in the device's memory.
-  static Call moved(Device& device, const Call& call, std::vector<Buffer>& buffers) {
-    Call there = call;
-    const auto move = [&](Operands& set) {
-      for (View& view : set) {
-        if (view.elements() == 0) continue;
-        const std::int64_t bytes = testing::extent_of(view);
-        buffers.push_back(device.allocate(bytes).value());
-        EXPECT_TRUE(device.copy_in(buffers.back().data(), view.data, bytes).ok());
-        view.data = buffers.back().data();
-      }
-    };
-    if (call.contract->list)
-      for (Operands& set : there.list) move(set);
-    else
-      move(there.operands);
-    return there;
-  }
-  static std::vector<std::byte> bytes_of(const View& view) {
-    const auto* p = static_cast<const std::byte*>(view.data);
-    return {p, p + testing::extent_of(view)};
-  }
-  static std::vector<std::byte> fetched(Device& device, const View& view) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(testing::extent_of(view)));
-    EXPECT_TRUE(device.copy_out(bytes.data(), view.data, testing::extent_of(view)).ok());
-    return bytes;
   }
 
  private:
@@ -188,10 +89,10 @@ TEST_F(GpuMachineTest, WhatWasCompiledAheadIsFoundInTheCache) {
 TEST_F(GpuMachineTest, RowsFarApartAreNotAllocatedWhole) {
   std::vector<float> wide(3 * 1000000, 7.0f), y(3 * 4);
   Device device = gpu();
-  fake().memory(4 << 20);
+  fake_driver().memory(4 << 20);
   const SoftmaxForward a{.x = matrix<const float>(wide.data(), 3, 4, 1000000), .y = matrix(y.data(), 3, 4)};
   const Status status = run(device, bind(a));
-  fake().memory(std::size_t{512} << 20);
+  fake_driver().memory(std::size_t{512} << 20);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(y, std::vector<float>(12, 0.25f));
 }
@@ -203,9 +104,9 @@ TEST_F(GpuMachineTest, DeviceOperandsAreQueuedWithoutWaiting) {
   const Call there = moved(device, instance.call(), buffers);
   ASSERT_TRUE(run(device, there).ok());  // compiles
   ASSERT_TRUE(device.wait().ok());
-  const auto before = fake().counts();
+  const auto before = fake_driver().counts();
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(run(device, there).ok());
-  const auto after = fake().counts();
+  const auto after = fake_driver().counts();
   EXPECT_EQ(after.waits, before.waits);
   EXPECT_EQ(after.launches, before.launches + 10);
   EXPECT_EQ(after.modules, before.modules);
@@ -359,15 +260,15 @@ TEST_F(GpuMachineTest, AListsTableIsCopiedOnce) {
   const int t = there.contract->option_index("t");
   for (int step = 3; step < 6; ++step) {
     there.options[static_cast<std::size_t>(t)] = here.options[static_cast<std::size_t>(t)] = option_integer(step);
-    const auto before = fake().counts();
+    const auto before = fake_driver().counts();
     Outcome outcome;
     ASSERT_TRUE(run(device, there, &outcome).ok());
     EXPECT_FALSE(outcome.skipped);
     Call again = here;
     ASSERT_TRUE(open("reference").value().run(again).ok());
     if (step > 3) {
-      EXPECT_EQ(fake().counts().copies_in, before.copies_in);
-      EXPECT_EQ(fake().counts().modules, before.modules);
+      EXPECT_EQ(fake_driver().counts().copies_in, before.copies_in);
+      EXPECT_EQ(fake_driver().counts().modules, before.modules);
     }
   }
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(fetched(device, there.list[4][i]), bytes_of(here.list[4][i])) << i;
@@ -395,15 +296,15 @@ TEST_F(GpuMachineTest, NobodyWaitsForAnOutcomeThatNobodyAsksFor) {
   AdamwStep step{.tensors = {&tensor, 1}, .t = 1, .skip_nonfinite = true};
   ASSERT_TRUE(adamw_step(device, step).ok());  // compiled, and the table is there
   ASSERT_TRUE(device.wait().ok());
-  const auto before = fake().counts();
+  const auto before = fake_driver().counts();
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(adamw_step(device, step).ok());
-  EXPECT_EQ(fake().counts().waits, before.waits);
-  EXPECT_EQ(fake().counts().copies_out, before.copies_out);
-  EXPECT_EQ(fake().counts().launches, before.launches + 10);
+  EXPECT_EQ(fake_driver().counts().waits, before.waits);
+  EXPECT_EQ(fake_driver().counts().copies_out, before.copies_out);
+  EXPECT_EQ(fake_driver().counts().launches, before.launches + 10);
   step.skipped = &skipped;
   ASSERT_TRUE(adamw_step(device, step).ok());
   EXPECT_FALSE(skipped);
-  EXPECT_GT(fake().counts().waits, before.waits);
+  EXPECT_GT(fake_driver().counts().waits, before.waits);
 }
 
 TEST_F(GpuMachineTest, ListsOnTheHostAreCopiedInAndOut) {
@@ -427,9 +328,9 @@ TEST_F(GpuMachineTest, RunningOutOfMemoryIsSaidAndChangesNothing) {
   const Call call = instance.call();
   const auto y = bytes_of(call.operands[1]);
   Device device = gpu();
-  fake().memory(3 << 20);
+  fake_driver().memory(3 << 20);
   const Status status = run(device, call);
-  fake().memory(std::size_t{512} << 20);
+  fake_driver().memory(std::size_t{512} << 20);
   EXPECT_EQ(status.code(), Code::unavailable);
   EXPECT_NE(status.message().find("out of memory"), std::string::npos) << status.message();
   EXPECT_EQ(bytes_of(call.operands[1]), y);
