@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/peers.h"
+#include "contract/ways.h"
 #include "runtime/registry.h"
 
 namespace tokitai::bench {
@@ -33,7 +34,7 @@ Result<Peer> openblas_peer(const std::vector<testing::Problem>& problems, int th
   set_threads(threads);
   Peer peer;
   for (const testing::Problem& problem : problems) {
-    if (find_operator(*problem.contract)->pattern != Pattern::tile) continue;
+    if (pattern_of(*problem.contract) != Pattern::tile) continue;
     // The factor that has the output's rows comes first; the size that both have and the output lacks is the inner one.
     const auto& operands = problem.contract->operands;
     const std::string_view rows = operands[2].shape[0], cols = operands[2].shape[1];

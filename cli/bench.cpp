@@ -18,6 +18,7 @@
 #include "cli/table.h"
 #include "evidence/printable.h"
 #include "machines/gpu/driver.h"
+#include "contract/ways.h"
 #include "runtime/registry.h"
 
 namespace tokitai::cli {
@@ -93,7 +94,7 @@ double bytes_of(const Row& row) {
   return static_cast<double>(row.timing.cost.bytes_read + row.timing.cost.bytes_written);
 }
 double flops_of(const Row& row) { return static_cast<double>(row.timing.cost.flops); }
-bool compute_bound(const Row& row) { return find_operator(*row.problem->contract)->pattern == Pattern::tile; }
+bool compute_bound(const Row& row) { return pattern_of(*row.problem->contract) == Pattern::tile; }
 
 // How many times as fast as the peer: in time, or in bytes per second where the peer moves others.
 double ratio_to(const bench::Peer& peer, const Row& row, double seconds) {

@@ -93,6 +93,8 @@ std::vector<Call> ways_of(const Contract& contract) {
   return ways;
 }
 
+Pattern pattern_of(const Contract& contract) { return describe(plainest_way(contract)).pattern; }
+
 Status agrees(const Contract& contract) {
   Set read = 0, written = 0;
   for (const Call& way : ways_of(contract)) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "contract/contract.h"
+#include "contract/record.h"
 
 namespace tokitai {
 
@@ -21,6 +22,9 @@ Call plainest_way(const Contract& contract);
 Call way_with(const Contract& contract, const Toggle& toggle);
 // Every combination of optional operands, with each option off and on, with scalars that are zero and that are not.
 std::vector<Call> ways_of(const Contract& contract);
+
+// The pattern of its definition.
+Pattern pattern_of(const Contract& contract);
 
 // Whether a definition and its contract speak of the same operands: nothing is read that is only written, nothing
 // written that is only read, nothing left unread or unwritten.

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "contract/ways.h"
 #include "runtime/registry.h"
 #include "testing/instance.h"
 
@@ -52,9 +53,9 @@ Result<std::vector<Problem>> problems() {
         if (!symbol.empty() && symbol != "1") symbols.insert(symbol);
     const auto& first = contract.operands[0].shape;
     std::string line(contract.name);
-    if (one->pattern == Pattern::row && contract.operands[0].rank() == 2 && symbols.size() == 2)
+    if (tokitai::pattern_of(contract) == Pattern::row && contract.operands[0].rank() == 2 && symbols.size() == 2)
       line += fmt::format(" {}=40 {}={} type=f16,f32 pad=0,1", first[0], first[1], cols);
-    else if (one->pattern == Pattern::tile)
+    else if (tokitai::pattern_of(contract) == Pattern::tile)
       line += fmt::format(" {}={} type=f16,f32 single=no,yes", fmt::join(symbols, "=1,2,4,8,300,8192 "),
                           "1,2,4,8,300,8192");
     else
@@ -102,7 +103,7 @@ Result<Subjects> planned() {
     if (!asked.insert(problem.text()).second) continue;
     auto call = testing::call_without_memory(problem);
     if (!call.ok()) return call.status();
-    const Pattern pattern = find_operator(*call->contract)->pattern;
+    const Pattern pattern = tokitai::pattern_of(*call->contract);
     for (const compiler::Target& target : kinds_of_target())
       for (int variant = 0; variant < device::kVariants; ++variant)
         for (const int multiprocessors : {1, 132}) {
