@@ -1,8 +1,6 @@
 // What a call has to move and compute, from what its definition asks for.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "contract/contract.h"
 #include "contract/formula.h"
 #include "contract/record.h"
@@ -15,7 +13,6 @@ class Formulas {
  public:
   explicit Formulas(const Contract& contract) : contract_(contract), plain_(describe(plainest_way(contract))) {
     for (const Toggle& toggle : toggles_of(contract)) with_.push_back({toggle, describe(way_with(contract, toggle))});
-    for (const Call& way : ways_of(contract)) ways_.push_back(describe(way));
   }
 
   std::string bytes(Set Record::* set) const {
@@ -56,10 +53,7 @@ class Formulas {
 
   // 1 where an operand is always among them; else what that depends on.
   std::string factor_of(Set Record::* set, int operand) const {
-    // Where it is not given it has no bytes.
-    if (contract_.operands[static_cast<std::size_t>(operand)].optional)
-      return std::any_of(ways_.begin(), ways_.end(), [&](const Record& way) { return holds(way.*set, operand); }) ? "1"
-                                                                                                                  : "0";
+    if (contract_.operands[static_cast<std::size_t>(operand)].optional) return factor_of_given(set, operand);
     const bool always = holds(plain_.*set, operand);
     for (const auto& [toggle, record] : with_) {
       const bool then = holds(record.*set, operand);
@@ -67,6 +61,16 @@ class Formulas {
       return then ? toggle.factor : fmt::format("(1 - {})", toggle.factor);
     }
     return always ? "1" : "0";
+  }
+  // Of an optional operand: where it is not given it has no bytes.
+  std::string factor_of_given(Set Record::* set, int operand) const {
+    for (const auto& [given, record] : with_) {
+      if (given.operand != operand) continue;
+      if (holds(record.*set, operand)) return "1";
+      for (const auto& [toggle, _] : with_)
+        if (holds(describe(way_with(contract_, given, toggle)).*set, operand)) return toggle.factor;
+    }
+    return "0";
   }
   // Rows that are looked up: each of them once.
   std::string rows_looked_up() const {
@@ -83,7 +87,6 @@ class Formulas {
   const Contract& contract_;
   const Record plain_;
   std::vector<With> with_;
-  std::vector<Record> ways_;
 };
 
 }  // namespace

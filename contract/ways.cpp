@@ -40,6 +40,7 @@ void give(Call& call, const Toggle& toggle) {
     call.options[static_cast<std::size_t>(toggle.option)] = option_integer(1);
     return;
   }
+  if (toggle.operand < 0) return;
   const auto operand = static_cast<std::size_t>(toggle.operand);
   for (Operands& set : sets_of(call)) set[operand] = somewhere(call.contract->operands[operand]);
 }
@@ -68,9 +69,10 @@ Call plainest_way(const Contract& contract) {
   return call;
 }
 
-Call way_with(const Contract& contract, const Toggle& toggle) {
+Call way_with(const Contract& contract, const Toggle& toggle, const Toggle& other) {
   Call call = plainest_way(contract);
   give(call, toggle);
+  give(call, other);
   return call;
 }
 

@@ -18,8 +18,8 @@ std::vector<Toggle> toggles_of(const Contract& contract);
 
 // Nothing optional, every option at its fallback, every scalar zero.
 Call plainest_way(const Contract& contract);
-// The same with one thing given.
-Call way_with(const Contract& contract, const Toggle& toggle);
+// The same with one thing given, or two.
+Call way_with(const Contract& contract, const Toggle& toggle, const Toggle& other = {});
 // Every combination of optional operands, with each option off and on, with scalars that are zero and that are not.
 std::vector<Call> ways_of(const Contract& contract);
 

@@ -64,7 +64,7 @@ TEST(AdamwEdges, BehindANormItLooksAtTheNormAlone) {
   for (const float norm : {3.0f, kInfinity, kNan})
     for (const float grad : {1.0f, kInfinity})
       on_every_device(
-          in_every_type("adamw.step n=5 t=1 norm=yes outcome=yes skip_nonfinite=1"),
+          in_every_type("adamw.step n=5 t=1 lr=0.1 norm=yes outcome=yes skip_nonfinite=1"),
           [&](const Operand& of) {
             reference::write(of("norm"), 0, 0, norm);
             for (const char* name : {"theta", "m", "v"}) set_all(of(name), 1);
