@@ -32,6 +32,15 @@ class Make:
         v = u * limit if spread == "uniform" else float(limit) ** u - 1
         return v.long().clamp(0, limit - 1)
 
+    def best_of(self, function, *arguments):
+        """The faster of eager mode and what torch.compile makes of the function."""
+        compiled = torch.compile(function)
+        eager = self.times(lambda: function(*arguments))
+        fused = self.times(lambda: compiled(*arguments))
+        seconds, host = min(eager, fused)
+        return {"seconds": seconds, "host_seconds": host,
+                "remark": f"eager {eager[0] * 1e6:.0f} us, torch.compile {fused[0] * 1e6:.0f} us"}
+
     def times(self, call):
         """Each call between two events, none waited for; medians of 20 to 200 calls, about half a second: of the
         device's time, and of the host's until the call returns."""

@@ -30,6 +30,11 @@ class TensorTable {
       for (std::size_t i = 0; i < operands_; ++i) words_[t * words_each() + kHead + i] = address_of(list[t][i]);
   }
 
+  // What kernels are told of an operand; 0 where a tensor lacks it.
+  std::uint64_t address(std::size_t tensor, std::size_t operand) const {
+    return words_[tensor * words_each() + kHead + operand];
+  }
+
   bool empty() const { return words_.empty(); }
   std::size_t size() const { return words_.size() / words_each(); }
   const std::uint64_t* data() const { return words_.data(); }

@@ -96,15 +96,15 @@ TEST(Lists, TellKernelsOfNoMemoryBehindAnAbsentOperand) {
   ASSERT_FALSE(call.list[0][master].present());
   call.list[0][master].data = call.list[0][0].data;
   const device::Program program = planned(call, 0);
-  EXPECT_EQ(program.tensors[0].data[master], nullptr);
-  EXPECT_NE(program.tensors[1].data[master], nullptr);
+  EXPECT_EQ(program.tensors.address(0, master), 0U);
+  EXPECT_NE(program.tensors.address(1, master), 0U);
   gpu::Prepared prepared;
   prepared.arguments = program.arguments;
   prepared.tensors = program.tensors;
   EXPECT_TRUE(prepared.bindable(call));
   prepared.bind(call);
-  EXPECT_EQ(prepared.tensors[0].data[master], nullptr);
-  EXPECT_NE(prepared.tensors[1].data[master], nullptr);
+  EXPECT_EQ(prepared.tensors.address(0, master), 0U);
+  EXPECT_NE(prepared.tensors.address(1, master), 0U);
 }
 
 // What a machine is asked for: only where the caller wants to know whether a step was taken must it answer now.
