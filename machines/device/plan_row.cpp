@@ -149,7 +149,9 @@ Result<Program> plan_row(const Call& call, const Record& record, const Machinery
   launch.cluster = p.cluster;
   launch.constants = p;
   launch.integer_atomics = p.finishes;
-  const int resident = p.on_chip && p.threads <= 256 && p.sums == 0 ? 2 : 1;
+  // Single elements of column parameters may stay in registers from row to row, which then has to have them.
+  const bool single = p.guard == Guard::elements && record.columns != 0;
+  const int resident = p.on_chip && p.threads <= 256 && p.sums == 0 && !single ? 2 : 1;
   launch.source =
       source_of(call, machinery, "row_kernels.h", text_of(p), launch, "row_kernel<Definition, plan>", resident);
   const std::int64_t chains = ceil_div(f.rows, kChainRows);
