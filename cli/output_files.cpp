@@ -149,6 +149,12 @@ fs::path followed(const fs::path& path, std::error_code& error) {
   return full;
 }
 
+bool is_behind(int descriptor, const fs::path& path) {
+  struct stat file{}, stream{};
+  return stat(path.c_str(), &file) == 0 && fstat(descriptor, &stream) == 0 && file.st_dev == stream.st_dev &&
+         file.st_ino == stream.st_ino;
+}
+
 }  // namespace
 
 Result<std::string> destination(const std::string& path) {
@@ -165,6 +171,8 @@ Result<std::string> destination(const std::string& path) {
   if (fs::is_directory(status)) return refuse("it is a folder");
   // Renaming onto a device would take the device away.
   if (fs::exists(status) && !fs::is_regular_file(status)) return refuse("it is not a regular file");
+  for (const auto& [stream, name] : {std::pair(STDOUT_FILENO, "standard output"), {STDERR_FILENO, "standard error"}})
+    if (is_behind(stream, full)) return refuse(fmt::format("{} goes there, and what it holds would be lost", name));
   if (fs::exists(status) && access(full.c_str(), W_OK) != 0) return refuse(std::strerror(errno));
   if (access(folder.c_str(), W_OK | X_OK) != 0) return refuse(std::strerror(errno));
   return full.string();
