@@ -223,11 +223,12 @@ Status emit(const Arguments& a, const std::vector<Job>& jobs) {
     }
   }
   if (!files.empty()) return write_all(files);
-  if (a.emit == "binary" && (a.output.empty() || a.output == "-")) {
+  const std::string output = a.output.empty() ? kStandardOutput : a.output;
+  if (a.emit == "binary" && output == kStandardOutput) {
     write_raw(Stream::out, all);
     return {};
   }
-  return write_text(a.output, all);
+  return write_text(output, std::move(all));
 }
 
 // What can be seen of the arguments before anything is planned.

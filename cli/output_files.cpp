@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -18,10 +21,41 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What would end the process waits as long as this lives, and does so then, when no file is half of what it shall be. A
+// handler and no mask: other threads would take what this one blocks.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    held_ = 0;
+    for (std::size_t i = 0; i < kEnding.size(); ++i) {
+      struct sigaction hold{};
+      hold.sa_handler = [](int signal) { held_ = signal; };
+      sigaction(kEnding[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler == SIG_DFL) sigaction(kEnding[i], &hold, nullptr);  // nohup's is left alone
+    }
+  }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  ~HeldSignals() {
+    for (std::size_t i = 0; i < kEnding.size(); ++i) sigaction(kEnding[i], &before_[i], nullptr);
+    if (const int signal = held_) raise(signal);
+  }
+  static bool any() { return held_ != 0; }
+
+ private:
+  static constexpr std::array kEnding{SIGINT, SIGTERM, SIGHUP};
+  static inline std::atomic<int> held_ = 0;
+  std::array<struct sigaction, kEnding.size()> before_{};
+};
+
 bool write_bytes(int descriptor, const void* data, std::int64_t bytes) {
-  constexpr std::int64_t kMost = 1 << 30;  // one write takes no more than 2 GiB
+  constexpr std::int64_t kMost = 1 << 26;  // bytes between two looks at the signals
   const auto* from = static_cast<const char*>(data);
   while (bytes > 0) {
+    if (HeldSignals::any()) {
+      errno = EINTR;
+      return false;
+    }
     const ssize_t done = write(descriptor, from, static_cast<std::size_t>(std::min(bytes, kMost)));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) return false;
@@ -58,9 +92,10 @@ class Replacement {
 
   Status rename_into_place() {
     if (access(file_.path.c_str(), F_OK) == 0) {
-      const std::string backup = temporary_ + ".old";
+      const std::string backup = backup_of(temporary_);
       // Not every file system has links; without them the destination is missing for a moment.
-      if (link(file_.path.c_str(), backup.c_str()) != 0 && std::rename(file_.path.c_str(), backup.c_str()) != 0)
+      if (link(file_.path.c_str(), backup.c_str()) != 0 &&
+          (errno == EEXIST || std::rename(file_.path.c_str(), backup.c_str()) != 0))
         return failed("keep the old content of");
       backup_ = backup;
     }
@@ -77,10 +112,12 @@ class Replacement {
   }
 
  private:
+  static std::string backup_of(const std::string& temporary) { return temporary + ".old"; }
   int create() {
     const fs::path folder = fs::path(file_.path).parent_path();
     for (int number = 0;; ++number) {  // an earlier process of our number may have been killed at this very work
       const std::string name = (folder / fmt::format(".tokitai-{}-{}", getpid(), number)).string();
+      if (fs::exists(fs::symlink_status(backup_of(name)))) continue;  // and may have left the only copy of a file
       const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (descriptor < 0 && errno == EEXIST) continue;
       if (descriptor >= 0) temporary_ = name;
@@ -112,6 +149,12 @@ fs::path followed(const fs::path& path, std::error_code& error) {
   return full;
 }
 
+bool is_behind(int descriptor, const fs::path& path) {
+  struct stat file{}, stream{};
+  return stat(path.c_str(), &file) == 0 && fstat(descriptor, &stream) == 0 && file.st_dev == stream.st_dev &&
+         file.st_ino == stream.st_ino;
+}
+
 }  // namespace
 
 Result<std::string> destination(const std::string& path) {
@@ -128,6 +171,8 @@ Result<std::string> destination(const std::string& path) {
   if (fs::is_directory(status)) return refuse("it is a folder");
   // Renaming onto a device would take the device away.
   if (fs::exists(status) && !fs::is_regular_file(status)) return refuse("it is not a regular file");
+  for (const auto& [stream, name] : {std::pair(STDOUT_FILENO, "standard output"), {STDERR_FILENO, "standard error"}})
+    if (is_behind(stream, full)) return refuse(fmt::format("{} goes there, and what it holds would be lost", name));
   if (fs::exists(status) && access(full.c_str(), W_OK) != 0) return refuse(std::strerror(errno));
   if (access(folder.c_str(), W_OK | X_OK) != 0) return refuse(std::strerror(errno));
   return full.string();
@@ -160,30 +205,70 @@ Result<std::string> FileUses::writes(const std::string& what, const std::string&
 
 Status FileUses::writes_text(const std::string& what, const std::string& path) {
   if (path.empty()) return {};
-  if (path == "-") return take(what, path, "standard output");
+  if (path == kStandardOutput) return take(what, path, "standard output");
   return writes(what, path).status();
 }
 
-Status write_all(const std::vector<OutputFile>& files) {
+namespace {
+
+Status replace_all(const std::vector<OutputFile>& files) {
+  const HeldSignals held;
   std::vector<std::unique_ptr<Replacement>> replacements;
   for (const OutputFile& file : files) {
+    if (file.path == kStandardOutput) continue;
     replacements.push_back(std::make_unique<Replacement>(file));
     if (Status status = replacements.back()->write_temporary(); !status.ok()) return status;
   }
+  if (HeldSignals::any()) return {Code::unavailable, "interrupted"};
   for (const auto& replacement : replacements)
     if (Status status = replacement->rename_into_place(); !status.ok()) return status;
   for (const auto& replacement : replacements) replacement->keep();
   return {};
 }
 
-Status write_text(const std::string& path, const std::string& text) {
-  if (path.empty() || path == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);  // run_command asks whether that went well
+}  // namespace
+
+Status write_all(const std::vector<OutputFile>& files) {
+  if (Status status = replace_all(files); !status.ok()) return status;
+  for (const OutputFile& file : files)
+    if (file.path == kStandardOutput)
+      std::fwrite(file.head.data(), 1, file.head.size(), stdout);  // run_command asks whether that went well
+  return {};
+}
+
+Status add_text(std::vector<OutputFile>& files, const std::string& path, std::string text) {
+  if (path.empty()) return {};
+  if (path == kStandardOutput) {
+    files.push_back({"", path, std::move(text)});
     return {};
   }
-  const auto where = destination(path);
+  auto where = destination(path);
   if (!where.ok()) return where.status();
-  return write_all({{"", where.value(), text}});
+  files.push_back({"", std::move(where).value(), std::move(text)});
+  return {};
+}
+
+Status write_text(const std::string& path, std::string text) {
+  std::vector<OutputFile> files;
+  if (Status s = add_text(files, path, std::move(text)); !s.ok()) return s;
+  return write_all(files);
+}
+
+Result<MadeFolder> MadeFolder::make(const std::string& path) {
+  MadeFolder folder;
+  std::error_code error;
+  std::vector<fs::path> missing;  // the deepest first
+  for (fs::path at = fs::absolute(path, error); !error && !fs::exists(at, error) && !error; at = at.parent_path())
+    missing.push_back(at);
+  for (auto at = missing.rbegin(); at != missing.rend() && !error; ++at)
+    if (fs::create_directory(*at, error)) folder.made_.push_back(at->string());
+  if (!error && !fs::is_directory(path, error) && !error) error = std::make_error_code(std::errc::not_a_directory);
+  if (error) return Status::invalid(fmt::format("cannot make the folder {}: {}", path, error.message()));
+  return folder;
+}
+
+MadeFolder::~MadeFolder() {
+  for (auto at = made_.rbegin(); at != made_.rend(); ++at) rmdir(at->c_str());
 }
 
 }  // namespace tokitai::cli

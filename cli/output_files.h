@@ -1,5 +1,6 @@
 // Output files that appear together or not at all: each is written whole to a temporary beside its destination,
-// and only when all are on disk are they renamed. A failure leaves every file as it was.
+// and only when all are on disk are they renamed. A failure leaves every file as it was, and so does a signal that ends
+// the process; one that comes amid the renames waits for them. A command gives all its files at once.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,9 +12,11 @@
 
 namespace tokitai::cli {
 
+inline constexpr const char* kStandardOutput = "-";  // as a path: a text that is printed when the files are there
+
 struct OutputFile {
   std::string label;           // the operand, as messages name it; may be empty
-  std::string path;            // a destination, as `destination` gives it
+  std::string path;            // a destination, as `destination` gives it, or kStandardOutput
   std::string head;            // what the file begins with
   const void* data = nullptr;  // what follows
   std::int64_t bytes = 0;
@@ -23,6 +26,25 @@ struct OutputFile {
 Result<std::string> destination(const std::string& path);
 
 Status write_all(const std::vector<OutputFile>& files);
+
+// One more of a command's files: a text, which goes nowhere where the path is empty.
+Status add_text(std::vector<OutputFile>& files, const std::string& path, std::string text);
+// The only one of a command.
+Status write_text(const std::string& path, std::string text);
+
+// A folder for files to come, made where it is missing together with those above it. What was made and holds nothing
+// in the end, because nothing was written, is taken away again.
+class MadeFolder {
+ public:
+  static Result<MadeFolder> make(const std::string& path);
+  MadeFolder() = default;
+  MadeFolder(MadeFolder&&) = default;
+  MadeFolder& operator=(MadeFolder&&) = default;
+  ~MadeFolder();
+
+ private:
+  std::vector<std::string> made_;  // the deepest last
+};
 
 // The files of one command, asked for before any of them is written: two outputs at one place, or an output where
 // something else is read from, would lose one of them without a word.
@@ -41,8 +63,5 @@ class FileUses {
   std::map<std::string, std::string> written_;  // where, and what is written there
   std::multimap<std::string, std::string> read_;
 };
-
-// One text, to that path in the same way, or to standard output where the path is "-" or empty.
-Status write_text(const std::string& path, const std::string& text);
 
 }  // namespace tokitai::cli

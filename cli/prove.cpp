@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -79,11 +78,8 @@ Json to_json(const std::vector<Outcome>& outcomes, const proofs::Subjects& subje
 }
 
 // One file per claim.
-Status write_smt2(const std::string& folder, const std::vector<Outcome>& outcomes, FileUses& uses) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return Status::invalid(fmt::format("--smt2 {}: {}", folder, error.message()));
-  std::vector<OutputFile> files;
+Status add_smt2(std::vector<OutputFile>& files, const std::string& folder, const std::vector<Outcome>& outcomes,
+                FileUses& uses) {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const Outcome& o = outcomes[i];
     const std::string answer = o.verdict == Verdict::proved    ? "unsat"
@@ -95,7 +91,7 @@ Status write_smt2(const std::string& folder, const std::vector<Outcome>& outcome
                                    o.part, answer, o.smt2.substr(o.smt2.find("(declare-")));
     files.push_back({"--smt2", std::move(where).value(), std::move(text)});
   }
-  return write_all(files);
+  return {};
 }
 
 constexpr std::string_view kPatterns[] = {"each", "list_sum", "row", "segment", "tile"};
@@ -133,12 +129,18 @@ Status run(const Arguments& a, int& exit_code) {
       [&](std::size_t done, std::size_t all) { progress.say(fmt::format("{} of {} parts of plans", done, all)); });
   progress.say("");
   if (outcomes.empty()) return {Code::check_failed, "nothing was claimed"};
-  if (!a.smt2.empty())
-    if (Status s = write_smt2(a.smt2, outcomes, files); !s.ok()) return s;
-  if (a.json != "-") print(outcomes, subjects.value(), prover.value()->solver);
-  if (!a.json.empty())
-    if (Status s = write_text(a.json, dumped(to_json(outcomes, subjects.value(), prover.value()->solver))); !s.ok())
-      return s;
+  std::vector<OutputFile> written;
+  MadeFolder folder;
+  if (!a.smt2.empty()) {
+    auto made = MadeFolder::make(a.smt2);
+    if (!made.ok()) return made.status();
+    folder = std::move(made).value();
+    if (Status s = add_smt2(written, a.smt2, outcomes, files); !s.ok()) return s;
+  }
+  const std::string& solver = prover.value()->solver;
+  if (Status s = add_text(written, a.json, dumped(to_json(outcomes, subjects.value(), solver))); !s.ok()) return s;
+  if (a.json != kStandardOutput) print(outcomes, subjects.value(), solver);
+  if (Status s = write_all(written); !s.ok()) return s;
   exit_code =
       std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return o.verdict == Verdict::proved; }) ? 0
                                                                                                                    : 1;

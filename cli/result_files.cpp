@@ -16,9 +16,10 @@ Status ResultFiles::writable() const {
 }
 
 Status ResultFiles::write(const Json& document, const std::string& tables) const {
-  if (!json.empty())
-    if (Status s = write_text(json, dumped(document)); !s.ok()) return s;
-  return markdown.empty() ? Status{} : write_text(markdown, tables);
+  std::vector<OutputFile> files;
+  if (Status s = add_text(files, json, dumped(document)); !s.ok()) return s;
+  if (Status s = add_text(files, markdown, tables); !s.ok()) return s;
+  return write_all(files);
 }
 
 }  // namespace tokitai::cli

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -72,6 +73,9 @@ void occupy(int descriptor, int direction) {
 }  // namespace
 
 void guard_terminal() {
+  // What nobody reads, or what a file size limit cuts, then fails to be written, and that is known. A handler, because
+  // a program that is started gets the default back, which it would not of a signal that is ignored.
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, [](int) {});
   occupy(STDIN_FILENO, O_WRONLY);  // in this order: the lowest free number is taken
   occupy(STDOUT_FILENO, O_RDONLY);
   occupy(STDERR_FILENO, O_RDONLY);

@@ -7,7 +7,8 @@
 
 namespace tokitai::cli {
 
-// Puts itself behind `stdout` and `stderr`. Asked for once, before anything is printed or opened.
+// Puts itself behind `stdout` and `stderr`, and no write ends the process from then on. Asked for once, before anything
+// is printed or opened.
 void guard_terminal();
 
 enum class Stream : std::uint8_t { out, error };

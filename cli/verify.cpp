@@ -168,7 +168,7 @@ Result<Verified> verify_one(const Arguments& a, ReportWriter& writer, ProgressLi
                         },
                         against(a), a.report.wanted() ? evidence::Digests::taken : evidence::Digests::none)};
   if (a.report.wanted())
-    if (Status s = writer.write(verified.result, variants.value(), against(a), progress); !s.ok()) return s;
+    if (Status s = writer.make(verified.result, variants.value(), against(a), progress); !s.ok()) return s;
   return verified;
 }
 
@@ -190,10 +190,13 @@ Status run(Arguments a, int& exit_code) {
     verified.push_back(std::move(one).value());
   }
   progress.say("");
-  if (a.json != "-") print(verified);
-  if (!a.json.empty())
-    if (Status s = write_text(a.json, dumped(all ? Json{{"devices", documents}} : documents[0])); !s.ok()) return s;
-  if (a.report.wanted() && a.json != "-") fmt::print("\nwrote {}\n", evidence::one_line(writer->files_text()));
+  std::vector<OutputFile> written = writer->files();
+  if (Status s = add_text(written, a.json, dumped(all ? Json{{"devices", documents}} : documents[0])); !s.ok())
+    return s;
+  if (a.json != kStandardOutput) print(verified);
+  if (Status s = write_all(written); !s.ok()) return s;
+  if (a.report.wanted() && a.json != kStandardOutput)
+    fmt::print("\nwrote {}\n", evidence::one_line(writer->files_text()));
   for (const Verified& one : verified) {
     if (one.result.summary.compared == 0) return {Code::check_failed, "nothing was compared"};
     if (!one.good()) exit_code = 1;

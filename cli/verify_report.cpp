@@ -28,7 +28,7 @@ Result<ReportWriter> ReportChoice::prepare(std::string_view device, FileUses& fi
   if (!wanted()) {
     if (!key.empty() || !figures || proofs)
       return Status::invalid("--sign, --no-figures and --prove go with --report DIR");
-    return ReportWriter({}, {}, false, false);
+    return ReportWriter({}, {}, {}, false, false);
   }
   std::optional<evidence::PrivateKey> signer;
   if (!key.empty()) {
@@ -40,14 +40,14 @@ Result<ReportWriter> ReportChoice::prepare(std::string_view device, FileUses& fi
   }
   if (proofs)
     if (const auto prover = proofs::load_prover(); !prover.ok()) return prover.status();
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return Status::invalid(fmt::format("cannot make the folder {}: {}", folder, error.message()));
+  auto made = MadeFolder::make(folder);
+  if (!made.ok()) return made.status();
   for (const char* name : {evidence::kEvidenceFile, evidence::kReportFiles[0], evidence::kReportFiles[1]})
     if (auto there = files.writes("--report", (std::filesystem::path(folder) / name).string()); !there.ok())
       return there.status();
   // Lockstep checks what a GPU would do, on the CPU: its times say nothing, and its bits are the cpu device's.
-  return ReportWriter(folder, std::move(signer), figures && !device.starts_with("lockstep"), proofs);
+  return ReportWriter(folder, std::move(made).value(), std::move(signer), figures && !device.starts_with("lockstep"),
+                      proofs);
 }
 
 namespace {
@@ -91,8 +91,8 @@ Result<std::vector<evidence::ErrorFigures>> error_figures(const std::vector<std:
 
 }  // namespace
 
-Status ReportWriter::write(const evidence::VerifyResult& result, std::vector<evidence::Variant>& variants,
-                           std::string_view against, ProgressLine& progress) {
+Status ReportWriter::make(const evidence::VerifyResult& result, std::vector<evidence::Variant>& variants,
+                          std::string_view against, ProgressLine& progress) {
   std::vector<KernelFacts> kernels;
   for (const evidence::Variant& variant : variants)
     for (const KernelFacts& kernel : variant.device.kernels()) kernels.push_back(kernel);
@@ -117,17 +117,16 @@ Status ReportWriter::write(const evidence::VerifyResult& result, std::vector<evi
     if (!proofs.ok()) return proofs.status();
     predicate.proofs = std::move(proofs).value();
   }
-  std::vector<OutputFile> files;
   for (const evidence::ReportFile& file : evidence::bundle(predicate, key_ ? &*key_ : nullptr)) {
     auto path = destination((std::filesystem::path(folder_) / file.name).string());
     if (!path.ok()) return path.status();
-    files.push_back({"", path.value(), file.text});
+    files_.push_back({"", path.value(), file.text});
     files_text_ +=
         fmt::format("{}{}", files_text_.empty() ? "" : ", ", (std::filesystem::path(folder_) / file.name).string());
   }
   files_text_ += key_ ? fmt::format("; signed with key {}", key_->public_key().id()) : "; not signed";
   judged_ = evidence::judged(predicate);
-  return write_all(files);
+  return {};
 }
 
 }  // namespace tokitai::cli

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <csignal>
-
 #include "cli/commands.h"
 #include "cli/device_choice.h"
 #include "server/frames.h"
@@ -20,12 +18,11 @@ struct Arguments {
 };
 
 int serve_frames(server::RequestFamily family, Device& device) {
-  std::signal(SIGPIPE, SIG_IGN);  // a client that is gone ends the loop below
   for (;;) {
     const server::Frame frame = server::read_frame(STDIN_FILENO);
     if (frame.ended) return frame.status;
     const server::Response response = respond(parse_framed_request(family, frame.bytes), device);
-    if (!server::write_frame(STDOUT_FILENO, response.bytes)) return 0;
+    if (!server::write_frame(STDOUT_FILENO, response.bytes)) return 0;  // the client is gone
     if (response.status != 0) return response.status;
   }
 }

@@ -134,9 +134,11 @@ endforeach()
 
 include(cmake/fuzz.cmake)
 
+tokitai_test(output_files_test fast SOURCES cli/tests/output_files_test.cpp LIBRARIES tokitai_cli)
 # Random command lines, and what tools/mutants.py runs on a broken cli/.
 add_executable(command_lines_test cli/tests/command_lines_test.cpp cli/tests/random_lines.cpp)
-add_executable(command_mutant_check EXCLUDE_FROM_ALL cli/tests/command_lines_test.cpp cli/tests/random_lines.cpp)
+add_executable(command_mutant_check EXCLUDE_FROM_ALL cli/tests/command_lines_test.cpp cli/tests/random_lines.cpp
+  cli/tests/output_files_test.cpp)
 foreach(test command_lines_test command_mutant_check)
   target_link_libraries(${test} PRIVATE tokitai_cli tokitai_flags fmt::fmt GTest::gtest)
   add_dependencies(${test} tokitai_worker)

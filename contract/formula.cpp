@@ -106,6 +106,10 @@ class Reader {
       const std::int64_t b = take(',') ? sum() : 0;
       if (b < 1) fail("lacks a divisor");
       result = b < 1 ? 0 : clamped((__int128{a} + b - 1) / b);
+    } else if (name == "min") {
+      const std::int64_t a = sum();
+      if (!take(',')) fail("lacks a second value");
+      result = std::min(a, sum());
     } else {
       const int index = call_.contract->operand_index(word());
       if (index < 0) {

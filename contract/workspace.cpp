@@ -28,7 +28,9 @@ std::int64_t workspace_bytes(const Call& call, int threads) {
     case Pattern::tile: {
       const View& a = call.operand(record.a);
       const std::int64_t inner = record.a_transposed ? a.rows() : a.cols();
-      return 4 * (kPanelColumns * inner + std::int64_t{threads} * kPanelRows * (kPanelInner + kPanelColumns));
+      const std::int64_t n = call.operand(record.out).cols();
+      const std::int64_t columns = std::min(kPanelColumns, (n + kPanelUnit - 1) / kPanelUnit * kPanelUnit);
+      return 4 * (columns * inner + std::int64_t{threads} * kPanelRows * (kPanelInner + columns));
     }
   }
   return 0;
@@ -63,9 +65,12 @@ std::string workspace_formula(const Contract& contract) {
     case Pattern::row: return row_formula(contract);
     case Pattern::segment:
       return record.sums ? fmt::format("8 * ({} + 2 + {})", shape(record.table)[0], shape(record.queries)[0]) : "0";
-    case Pattern::tile:
-      return fmt::format("4 * ({} * {} + threads * {} * {})", kPanelColumns,
-                         shape(record.a)[record.a_transposed ? 0 : 1], kPanelRows, kPanelInner + kPanelColumns);
+    case Pattern::tile: {
+      const std::string columns =
+          fmt::format("min({}, {} * ceil({}, {}))", kPanelColumns, kPanelUnit, shape(record.out)[1], kPanelUnit);
+      return fmt::format("4 * ({} * {} + threads * {} * ({} + {}))", columns,
+                         shape(record.a)[record.a_transposed ? 0 : 1], kPanelRows, kPanelInner, columns);
+    }
   }
   return "0";
 }

@@ -30,9 +30,13 @@ struct Sums {
 
 // All that a device may be called; whether it is here does not matter.
 bool names_device(std::string_view name) {
-  if (gpu::names_gpu(name)) return gpu::parse_name(name).ok();
-  return name == "cpu" || name == "reference" || name == "lockstep" || name.starts_with("lockstep:") ||
-         name.starts_with("worker:") || name.starts_with("unix:");
+  const std::size_t colon = name.find(':');
+  const std::string_view kind = name.substr(0, colon);
+  const std::string_view rest = colon == std::string_view::npos ? "" : name.substr(colon + 1);
+  if (kind == "unix") return !rest.empty() && !rest.starts_with("worker:");
+  if (kind == "worker") return !rest.starts_with("worker:") && !rest.starts_with("unix:") && names_device(rest);
+  if (gpu::names_gpu(name)) return !rest.empty() && gpu::parse_name(name).ok();
+  return name == "cpu" || name == "reference" || name == "lockstep" || name == "lockstep:64";
 }
 
 Sum outputs_of(const Call& call) {

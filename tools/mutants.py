@@ -25,7 +25,7 @@ CHECK_LIMIT = 60  # seconds; a fault may also make the check hang
 PARTS = {
     "lists": ("adamw", "lists_test"),
     "command": ("adamw;layernorm;softmax;embedding;gemm", "command_mutant_check"),
-    "evidence": ("adamw;cross_entropy;softmax", "evidence_mutant_check"),
+    "evidence": ("adamw;cross_entropy;gemm;softmax", "evidence_mutant_check"),
     "server": ("adamw;softmax", "server_mutant_check"),
     "promises": ("embedding;gemm;layernorm;softmax", "promises_mutant_check"),
     "gpu": ("adamw;cross_entropy;layernorm;softmax", "gpu_mutant_check"),

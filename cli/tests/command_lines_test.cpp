@@ -37,7 +37,7 @@ const std::map<std::string, double> kWorking = {{"verify", 0.2}, {"accuracy", 0.
 constexpr double kSeconds = 60;  // the others must have ended by then
 
 // What standard output and error of a line are.
-enum class Kind : std::uint8_t { good, full, closed };
+enum class Kind : std::uint8_t { good, full, closed, unread };
 struct Streams {
   Kind out = Kind::good, error = Kind::good;
 };
@@ -45,20 +45,28 @@ Streams random_streams(std::uint64_t number) {
   std::mt19937_64 bits(number);
   const auto kind = [&] {
     const std::uint64_t drawn = bits() % 16;
-    return drawn == 0 ? Kind::full : drawn == 1 ? Kind::closed : Kind::good;
+    return drawn == 0 ? Kind::full : drawn == 1 ? Kind::closed : drawn == 2 ? Kind::unread : Kind::good;
   };
   const Kind out = kind();
   return {out, kind()};
 }
 // As a shell would take it.
 std::string shown(const char* direction, Kind kind) {
-  return kind == Kind::good ? "" : fmt::format(" {}{}", direction, kind == Kind::full ? "/dev/full" : "&-");
+  if (kind == Kind::good) return "";
+  return fmt::format(" {}{}", direction, kind == Kind::full ? "/dev/full" : kind == Kind::closed ? "&-" : " >(true)");
+}
+int unread_pipe() {
+  int ends[2] = {-1, -1};
+  if (pipe2(ends, O_CLOEXEC) == 0) close(ends[0]);
+  return ends[1];
 }
 void put_behind(int descriptor, Kind kind, int good) {
-  if (kind == Kind::closed)
-    close(descriptor);
-  else
-    dup2(kind == Kind::full ? open("/dev/full", O_WRONLY | O_CLOEXEC) : good, descriptor);
+  switch (kind) {
+    case Kind::good: dup2(good, descriptor); break;
+    case Kind::full: dup2(open("/dev/full", O_WRONLY | O_CLOEXEC), descriptor); break;
+    case Kind::closed: close(descriptor); break;
+    case Kind::unread: dup2(unread_pipe(), descriptor); break;
+  }
 }
 
 struct Ending {

@@ -77,10 +77,11 @@ class Formula : public ::testing::Test {
 
 TEST_F(Formula, IsReadAsItIsWritten) {
   const std::pair<const char*, std::int64_t> cases[] = {
-      {"2 + 3 * 4", 14},       {"(2 + 3) * 4", 20},     {"10 - 4 - 3", 3},      {"threads * queries", 21},
-      {"ceil(queries, 4)", 2}, {"ceil(8, 4)", 2},       {"vocab", 9},           {"accumulate * 2", 2},
-      {"elements(dy)", 35},    {"bytes(dweight)", 180}, {"given(dy) + 1", 2},   {"padding_index", 0},
-      {"size(dweight)", 4},    {"size(index)", 8},      {"distinct(index)", 7},
+      {"2 + 3 * 4", 14},          {"(2 + 3) * 4", 20},     {"10 - 4 - 3", 3},      {"threads * queries", 21},
+      {"ceil(queries, 4)", 2},    {"ceil(8, 4)", 2},       {"vocab", 9},           {"accumulate * 2", 2},
+      {"elements(dy)", 35},       {"bytes(dweight)", 180}, {"given(dy) + 1", 2},   {"padding_index", 0},
+      {"size(dweight)", 4},       {"size(index)", 8},      {"distinct(index)", 7}, {"min(queries, 4)", 4},
+      {"min(queries, vocab)", 7},
   };
   for (const auto& [formula, expected] : cases) {
     const auto found = value(formula);
@@ -95,7 +96,8 @@ TEST_F(Formula, StopsAtTheLargestNumber) {
 }
 
 TEST_F(Formula, IsRefusedWhereItCannotBeRead) {
-  for (const char* wrong : {"", "2 +", "(2", "2)", "rows", "bytes(nobody)", "root(dy)", "ceil(4)", "2 3", "bytes dy"}) {
+  for (const char* wrong :
+       {"", "2 +", "(2", "2)", "rows", "bytes(nobody)", "root(dy)", "ceil(4)", "min(4)", "2 3", "bytes dy"}) {
     const auto found = value(wrong);
     ASSERT_FALSE(found.ok()) << wrong;
     EXPECT_EQ(found.status().code(), Code::internal);

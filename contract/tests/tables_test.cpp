@@ -40,8 +40,7 @@ TEST(Contracts, AreOfTheirFoldersAndInTheirOrder) {
 TEST(Contracts, HaveCompleteTexts) {
   for (const Contract* c : contracts()) {
     SCOPED_TRACE(c->name);
-    for (std::string_view text : {c->name, c->summary, c->formula, c->determinism})
-      EXPECT_FALSE(text.empty());
+    for (std::string_view text : {c->name, c->summary, c->formula, c->determinism}) EXPECT_FALSE(text.empty());
     EXPECT_FALSE(c->ensures.empty() || c->edges.empty() || c->non_claims.empty());
     for (const OperandSpec& operand : c->operands)
       EXPECT_TRUE(!operand.name.empty() && !operand.text.empty()) << operand.name;
@@ -358,6 +357,12 @@ TEST(Workspace, OfTheLargestCallsDoesNotOverflow) {
       EXPECT_LE(workspace_bytes(call, threads), evaluate(workspace_formula(*call.contract), call, threads).value())
           << call.contract->name;
   }
+}
+
+TEST(Workspace, OfAProductIsNoWiderThanTheProduct) {
+  const Checked c = checked(testing::parse_problems("gemm.forward m=1 n=1 k=6000").value()[0]);
+  EXPECT_LE(workspace_bytes(c.call, 1), 4 * (32 * 6000 + kPanelRows * (kPanelInner + 32)));
+  EXPECT_EQ(evaluate(workspace_formula(*c.call.contract), c.call, 1).value(), workspace_bytes(c.call, 1));
 }
 
 TEST(Workspace, OfARowOperatorWithoutColumnSumsIsAFewRowsPerThread) {

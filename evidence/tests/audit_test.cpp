@@ -2,10 +2,12 @@
 #include "evidence/audit.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <functional>
 #include <random>
+#include <stdexcept>
 
 #include "compiler/files.h"
 #include "contract/json.h"
@@ -243,21 +245,24 @@ TEST(Audit, RefusesAListOfMoreTensorsThanAnyModelHas) {
 }
 
 TEST(Audit, LooksAtNoMoreTensorsThanABundleCanNeed) {
-  expect(edited([](Json& s) {
-           Json& problems = s["predicate"]["problems"];
-           for (int i = 0; i < 17; ++i) {
-             problems.push_back(problems[2]);
-             problems.back()["line"] = "adamw.step n=1*65535+" + std::to_string(i) + " t=1";
-           }
-         }),
-         Code::check_failed, "1048576 tensors");
+  Json statement = Json::parse(sample_evidence(nullptr));
+  Json& problems = statement["predicate"]["problems"];
+  for (int i = 0; i < 20; ++i) {
+    problems.push_back(problems[2]);
+    problems.back()["line"] = "adamw.step n=1*65535+" + std::to_string(i) + " t=1";
+  }
+  // Once, by the line that goes too far: those behind it are not looked at.
+  const std::vector<Check> checks = audit(statement.dump(), {}).checks;
+  EXPECT_EQ(std::count_if(checks.begin(), checks.end(),
+                          [](const Check& c) { return c.text.find("1048576 tensors") != std::string::npos; }),
+            1);
 }
 
 TEST(Replay, SaysWhyALineIsRefused) {
   Device device = open("reference").value();
   for (const auto& [line, why] : {std::pair("softmax.forward rows=-1 cols=5", "rows"),
                                   std::pair("softmax.forward rows=3 cols=5 pad=-9", "stride"),
-                                  std::pair("gemm.forward m=8192 n=8192 k=8192", "1099511627776 operations"),
+                                  std::pair("gemm.forward m=8192 n=8192 k=8192", "1099914280960 operations and bytes"),
                                   std::pair("adamw.step n=17592186044415*65536 t=1", "bytes")}) {
     ProblemResult problem;
     problem.line = line;
@@ -265,6 +270,47 @@ TEST(Replay, SaysWhyALineIsRefused) {
     ASSERT_FALSE(result.ok()) << line;
     EXPECT_NE(result.status().message().find(why), std::string::npos) << result.status().message();
     EXPECT_EQ(result.status().message().find("memory"), std::string::npos) << result.status().message();
+  }
+}
+
+std::vector<ProblemResult> lines(const std::vector<std::string>& texts) {
+  std::vector<ProblemResult> all(texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) all[i].line = texts[i];
+  return all;
+}
+
+// Each is little, and all of them are too much: the first is not begun.
+TEST(Replay, LimitsTheWorkOfABundleBeforeAnyIsDone) {
+  Device device = open("reference").value();
+  const Progress begun = [](const testing::Problem& problem, std::size_t, std::size_t) {
+    throw std::logic_error("begun: " + problem.text());
+  };
+  for (const char* line : {"gemm.forward m=2048 n=2048 k=2048", "softmax.forward rows=2000000 cols=100"}) {
+    const auto result = replay(lines(std::vector<std::string>(200, line)), device, begun);
+    ASSERT_FALSE(result.ok());
+    EXPECT_NE(result.status().message().find("operations and bytes"), std::string::npos) << result.status().message();
+  }
+}
+
+TEST(Replay, TakesAllProblemsOfTheOperatorsOwnFiles) {
+  std::vector<std::string> all;
+  for (const testing::Use use : {testing::Use::verify, testing::Use::verify_gpu})
+    for (const testing::Problem& problem : testing::problems(use).value()) all.push_back(problem.text());
+  const Status status = replayable(lines(all), 1);
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+TEST(Replay, CountsOperandsAndScratchMemory) {
+  const std::int64_t half = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) / 2;
+  const auto status = [](const std::string& line, std::int64_t number) {
+    return replayable(lines({line + std::to_string(number)}), 1);
+  };
+  // Two operands of 8 bytes an element; of the product 128 bytes of scratch for each inner index.
+  const std::pair<const char*, std::int64_t> most[] = {{"softmax.forward cols=1000 rows=", half / 20000},
+                                                       {"gemm.forward m=1 n=1 k=", half / 200}};
+  for (const auto& [line, count] : most) {
+    EXPECT_EQ(status(line, count).message().find("memory"), std::string::npos) << status(line, count).message();
+    expect(status(line, 3 * count), Code::invalid, "half of this machine's memory");
   }
 }
 

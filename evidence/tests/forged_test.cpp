@@ -98,17 +98,45 @@ TEST(Forged, NumbersThatContradictEachOtherAreRefused) {
   };
   // The first two problems are softmax.forward with rows=3 and cols=5 or 6.
   expect_refused(forged(count("runs", 0)), "of 0 runs");
+  expect_refused(forged([&](Json& s) {
+                   count("runs", 0)(s);
+                   count("outputs_compared", 0)(s);
+                 }),
+                 "was not run");
   expect_refused(forged(count("outputs_compared", 16)), "16 outputs were compared, of 1 runs of 15 outputs");
   expect_refused(forged(line("softmax.forward rows=3 cols=6 type=f16 data=normal")), "stands twice");
   expect_refused(forged(line("softmax.forward rows=03 cols=6 type=f16 data=normal")), "stands twice");
   expect_refused(forged(line("softmax.forward rows=-3 cols=5 type=f16 data=normal")), "rows");
   expect_refused(forged(line("softmax.forward rows=3,4 cols=5 type=f16 data=normal")), "one problem");
-  expect_refused(forged([](Json& s) { s["predicate"]["device"]["name"] = "abacus"; }), "no device 'abacus'");
   expect_refused(forged([](Json& s) {
                    Json& variants = s["predicate"]["variants"];
                    variants.push_back(variants[0]);
                  }),
                  "stands twice");
+}
+
+// Where a GPU was compared with the reference, that is said too.
+TEST(Forged, NamesThatNoDeviceHasAreRefused) {
+  const auto named = [](const std::string& name) {
+    const std::vector<Check> checks = audit_of([&] {
+                                        Json s = honest();
+                                        s["predicate"]["device"]["name"] = name;
+                                        return s;
+                                      }())
+                                          .checks;
+    return std::none_of(checks.begin(), checks.end(), [&](const Check& check) {
+      return check.verdict == Verdict::fails && check.text == "there is no device '" + name + "'";
+    });
+  };
+  for (const char* name : {"cpu", "reference", "lockstep", "lockstep:64", "cuda:0", "amd:7", "worker:cpu",
+                           "worker:lockstep:64", "worker:cuda:1", "unix:tokitai.socket", "unix:/run/a:b"})
+    EXPECT_TRUE(named(name)) << name;
+  for (const char* name : {"abacus",       "cpu:",    "reference:0",   "lockstep:",         "lockstep:63",
+                           "cuda",         "cuda:",   "cuda:x",        "cuda:-1",           "amd:0x",
+                           "worker",       "worker:", "worker:abacus", "worker:worker:cpu", "worker:unix:a",
+                           "worker:cuda:", "unix",    "unix:",         "unix:worker:cpu",   "Cpu",
+                           "cpu "})
+    EXPECT_FALSE(named(name)) << name;
 }
 
 // 2^62 four times is 2^64: summed in 64 bits, nothing.

@@ -169,6 +169,16 @@ class Audits(Evidence):
             contract_sha256="0" * 64))
         edited(1, "other bits", lambda s: s["predicate"]["problems"][0]["outputs"].update(y="0" * 64))
 
+    def test_what_does_not_hold_is_not_replayed(self):
+        statement = json.loads(self.verify("plain").read_text())
+        problem = statement["predicate"]["problems"][0]
+        problem["outputs"]["y"] = "0" * 64  # which a replay would find
+        problem["outputs_compared"] += 1
+        path = self.folder / "edited.json"
+        path.write_text(json.dumps(statement))
+        result = json.loads(self.audit(path, "--replay", "--json", "-", code=1).stdout)
+        self.assertEqual([check["verdict"] for check in result["checks"] if check["what"] == "replay"], ["not_checked"])
+
     def test_what_is_no_evidence_is_refused(self):
         honest = self.verify("plain").read_bytes()
         path = self.folder / "wrong.json"

@@ -1,10 +1,12 @@
 # Two outputs of one command never go to one file, nor one where another operand, a key or the evidence is read from:
 # such a command is refused before anything is written, however the two paths are spelt.
 import os
+import subprocess
 import unittest
 
 import numpy as np
 
+from command_test import TIME_LIMIT
 from harness import compare_bits
 from refusal import RefusalTest
 
@@ -109,6 +111,34 @@ class Collisions(RefusalTest):
         (self.folder / "a.npy").rename(self.folder / "a.json")
         self.check_refusal(["run", "gemm.forward", "--in", "a=a.json", "b=b.npy", "--out", "c=c.npy", "--report",
                             "a.json"], ["--report", "a is read from"])
+
+    def test_what_standard_output_or_error_goes_to_is_not_written_over(self):
+        for stream, name in (("stdout", "standard output"), ("stderr", "standard error")):
+            said = self.folder / "said.json"
+            said.write_text("an earlier line\n")
+            os.link(said, self.folder / f"{stream}.json")
+            for path in (*self.spellings("said.json"), f"{stream}.json", f"/dev/{stream}"):
+                for words in (["run", "softmax.forward", "--in", "x=x.npy", "--out", f"y={path}"],
+                              ["run", "softmax.forward", "--in", "x=x.npy", "--out", "y=y.npy", "--report", path],
+                              ["gradients", *PROBLEM, "--json", path],
+                              ["gradients", *PROBLEM, "--json", "g.json", "--markdown", path]):
+                    if path.startswith("/dev/") and "--report" in words:
+                        continue  # its name has no ending
+                    with self.subTest(" ".join(words), stream=stream), open(said, "a") as file:
+                        before = self.contents()
+                        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: file}
+                        done = subprocess.run([self.executable, *words], cwd=self.folder, timeout=TIME_LIMIT, text=True,
+                                              stdin=subprocess.DEVNULL, **streams)
+                        after = self.contents()
+                        message = done.stderr if stream == "stdout" else after[said].decode()
+                        self.assertEqual(done.returncode, 2, message)
+                        self.assertIn(f"{name} goes there", message)
+                        for contents in (before, after):
+                            for appended in (said, self.folder / f"{stream}.json", self.folder / "link_said.json"):
+                                contents.pop(appended, None)
+                        self.assertEqual(after, before)
+            said.unlink()
+        self.assertNotIn("y.npy", {path.name for path in self.contents()})
 
     def test_a_name_with_a_newline_begins_no_line(self):
         forged = "a\nwrote"

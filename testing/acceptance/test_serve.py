@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 
@@ -44,6 +45,19 @@ class ServeTest(ExecutableTest):
         _, said = self.server.communicate(timeout=TIME_LIMIT)
         code, self.server = self.server.returncode, None
         return code, said
+
+    def test_a_server_whose_words_nobody_reads_serves_and_leaves_nothing_behind(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        self.server = subprocess.Popen([self.executable, "serve", "--socket", self.socket], stdout=writer,
+                                       stderr=subprocess.PIPE, text=True)
+        os.close(writer)
+        self.addCleanup(self.stop)
+        ask = [self.executable, "serve", "--status", "--socket", self.socket]
+        while self.server.poll() is None and subprocess.run(ask, capture_output=True).returncode != 0:
+            time.sleep(0.01)
+        self.assertEqual(self.stop(), (3, "tokitai: cannot write to standard output\n"))
+        self.assertFalse(os.path.exists(self.socket))
 
     def status(self):
         return json.loads(run(self.executable, "serve", "--status", "--socket", self.socket, "--json").stdout)

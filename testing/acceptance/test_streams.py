@@ -56,10 +56,10 @@ class Streams(RefusalTest):
 
         streams = [subprocess.PIPE if kind == "good" else descriptor(kind) for kind in kinds]
         try:
-            # Python ignores SIGPIPE, and so does what it starts here.
+            # SIGPIPE is as a shell leaves it: Python restores it for what it starts.
             done = subprocess.run([self.executable, *words], stdin=subprocess.DEVNULL, stdout=streams[0],
                                   stderr=streams[1], cwd=self.folder, timeout=TIME_LIMIT, preexec_fn=close,
-                                  restore_signals=False, text=True, errors="replace",
+                                  text=True, errors="replace",
                                   env={**os.environ, "TOKITAI_CACHE": str(self.folder / "kernels")})
         finally:
             for number in opened:
