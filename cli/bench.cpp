@@ -16,9 +16,9 @@
 #include "cli/problem_choice.h"
 #include "cli/progress_line.h"
 #include "cli/table.h"
+#include "contract/ways.h"
 #include "evidence/printable.h"
 #include "machines/gpu/driver.h"
-#include "contract/ways.h"
 #include "runtime/registry.h"
 
 namespace tokitai::cli {

@@ -20,7 +20,6 @@ std::int64_t extent_of(const View& view);
 // The checked call of a problem over memory that is not there: for planning, which reads no element.
 Result<Call> call_without_memory(const Problem& problem);
 
-
 // The size of a problem's batch dimension, of a list all its elements in a row; and a call over a part of it only, with
 // the tensors that have elements there.
 std::int64_t batch_of(const Problem& problem);

@@ -142,7 +142,7 @@ bool set(Problem& problem, const std::string& key, const std::string& value) {
       return true;
     }
     for (std::string_view symbol : spec.shape)
-      if (symbol == key) return integer(value, problem.sizes.emplace_back(key, 0).second);
+      if (!symbol.empty() && symbol == key) return integer(value, problem.sizes.emplace_back(key, 0).second);
   }
   if (problem.contract->option_index(key) < 0) return false;
   if (value != "none") problem.options.emplace_back(key, value);

@@ -118,7 +118,15 @@ TEST(Accuracy, ABoundIsLargeWhereTermsCancelAndInfiniteWhereADivisorDoes) {
   EXPECT_GT(cancelled.front().worst_bound_ulp, 1000);
 }
 TEST(Accuracy, HalfPrecisionIsWithin051WhereNotCancelled) {
-  for (const OperatorAccuracy& one : measured())
+  // The sum with a residual is rounded before it is normalised.
+  std::vector<Problem> problems = built_in();
+  std::erase_if(problems, [](const Problem& problem) {
+    const int residual = problem.contract->operand_index("residual");
+    return problem.size("cols") > 300 ||
+           (residual >= 0 && problem.gives(problem.contract->operands[static_cast<std::size_t>(residual)], 0));
+  });
+  Device device = cpu();
+  for (const OperatorAccuracy& one : accuracy(problems, device).value())
     for (const OutputAccuracy& output : one.by_output)
       if (output.type == Type::f16) {
         EXPECT_LE(output.worst_kept_ulp, 0.51) << one.name << " " << output.operand;
@@ -130,6 +138,8 @@ TEST(Accuracy, OnlySpecialDataAndZeroDivisorsHaveNoRealAnswer) {
   for (const Problem& problem : built_in()) {
     if (problem.family == testing::Family::special) continue;
     if (problem.contract->name == "adamw.step" && problem.family == testing::Family::zero) continue;  // eps = 0: 0/0
+    // e^x of such x is beyond what enclosures hold.
+    if (problem.contract->family() == "swiglu" && problem.family == testing::Family::huge) continue;
     if (problem.size("cols") > 300) continue;
     EXPECT_EQ(accuracy({problem}, device)->front().not_real, 0) << problem.text();
   }

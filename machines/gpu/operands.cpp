@@ -143,9 +143,8 @@ Status StagedOperands::take_back(bool skipped) {
   for (Copy& copy : copies_) {
     if (!copy.written || (skipped && !copy.once)) continue;
     wait |= copy.pinned;
-    if (Status s =
-            for_blocks(copy, [&](std::byte* device, std::byte* host,
-                                 const Rows& rows) { return queue_.copy_out(host, device, rows, copy.pinned); });
+    if (Status s = for_blocks(copy, [&](std::byte* device, std::byte* host,
+                                        const Rows& rows) { return queue_.copy_out(host, device, rows, copy.pinned); });
         !s.ok())
       return s;
   }

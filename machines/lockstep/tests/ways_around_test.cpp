@@ -22,6 +22,11 @@ std::string compile_strictly(const std::vector<device::Text>& headers) {
     std::filesystem::create_directories(path.parent_path());
     if (Status s = compiler::write_file(path, text.text); !s.ok()) return s.message();
   }
+  // In no library of operators: see cmake/skeleton.cmake.
+  const std::filesystem::path root = std::filesystem::path(TK_STRICT_KERNELS) / "../../../..",
+                              specimen = "operators/specimen";
+  std::filesystem::create_directories(folder->path() / specimen);
+  std::filesystem::copy_file(root / specimen / "definition.h", folder->path() / specimen / "definition.h");
   const auto ended = compiler::run({.command = {compiler->path, "-std=c++20", "-fsyntax-only", "-w", "-I", ".",
                                                 "-DTK_LOCKSTEP", "-DTK_LOCKSTEP_LIBRARY", TK_STRICT_KERNELS},
                                     .folder = folder->path(),
