@@ -47,8 +47,7 @@ def layernorm_forward(path, rows, cols, x, gamma, beta, eps=1e-5):
         body += struct.pack(f"<BB{len(sizes)}qqq", 2 if matrix else 1, kind, *sizes, end, end)
         places.append((end, length, data))
         end += (length + 255) // 256 * 256
-    body += bytes(2)  # neither a residual nor their sum: operands of no dimensions
-    server = Server(path, end)
+    body, server = body + bytes(2), Server(path, end)  # neither a residual nor its sum: operands of no dimensions
     for at, length, data in places[:3]:
         server.memory[at:at + length] = data
     with server.connection:

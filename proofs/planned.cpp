@@ -53,9 +53,13 @@ Result<std::vector<Problem>> problems() {
         if (!symbol.empty() && symbol != "1") symbols.insert(symbol);
     const auto& first = contract.operands[0].shape;
     std::string line(contract.name);
-    if (tokitai::pattern_of(contract) == Pattern::row && contract.operands[0].rank() == 2 && symbols.size() == 2)
+    const Pattern pattern = tokitai::pattern_of(contract);
+    const bool matrices = contract.operands[0].rank() == 2 && symbols.size() == 2;
+    if (pattern == Pattern::each && matrices)  // as many threads share a row as it has vectors
+      line += fmt::format(" {}=40 {}=1,9,17,33,65,129,257,513,1025 type=f16,f32 pad=0,1,4,8", first[0], first[1]);
+    else if (pattern == Pattern::row && matrices)
       line += fmt::format(" {}=40 {}={} type=f16,f32 pad=0,1", first[0], first[1], cols);
-    else if (tokitai::pattern_of(contract) == Pattern::tile)
+    else if (pattern == Pattern::tile)
       line += fmt::format(" {}={} type=f16,f32 single=no,yes", fmt::join(symbols, "=1,2,4,8,300,8192 "),
                           "1,2,4,8,300,8192");
     else

@@ -19,7 +19,9 @@ class Folders(CommandTest):
         self.assertEqual(set(oracle.OPERATORS), operators)
         self.assertEqual(set(oracle.PROBLEMS), operators)
         folders = {path.parent for path in (ROOT / "operators").glob("*/definition.h")}
-        self.assertEqual({folder.name for folder in folders} - {"skeleton", "specimen"}, {name.split(".")[0] for name in operators})
+        folders.remove(ROOT / "operators" / "specimen")  # for the tests of patterns alone
+        self.assertEqual({folder.name for folder in folders} - {"skeleton"},
+                         {name.split(".")[0] for name in operators})
         for folder in sorted(folders):
             for name in (*FILES, f"{folder.name}.h", f"{folder.name}.cpp"):
                 with self.subTest(f"{folder.name}/{name}"):

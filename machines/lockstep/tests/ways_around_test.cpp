@@ -23,7 +23,7 @@ std::string compile_strictly(const std::vector<device::Text>& headers) {
     if (Status s = compiler::write_file(path, text.text); !s.ok()) return s.message();
   }
   // In no library of operators: see cmake/skeleton.cmake.
-  const std::filesystem::path root = std::filesystem::path(TK_STRICT_KERNELS) / "../../../..",
+  const std::filesystem::path root = std::filesystem::path(TK_STRICT_KERNELS).parent_path() / "../../..",
                               specimen = "operators/specimen";
   std::filesystem::create_directories(folder->path() / specimen);
   std::filesystem::copy_file(root / specimen / "definition.h", folder->path() / specimen / "definition.h");
