@@ -21,7 +21,7 @@ first = {c["file"]: c for c in reversed(json.load(sys.stdin))}
 json.dump(list(first.values()), sys.stdout, indent=1)' <build/release/compile_commands.json >build/lint/compile_commands.json
 mapfile -t sources < <(git ls-files 'compiler/*.cpp' 'contract/*.cpp' 'runtime/*.cpp' 'machines/*.cpp' 'operators/*/*.cpp' \
   'evidence/*.cpp' 'server/*.cpp' 'proofs/*.cpp' 'testing/*.cpp' 'bench/copy.cpp' 'bench/harness.cpp' |
-  grep -v -e '/tests/' -e 'testing/package' -e 'lockstep/strict')
+  grep -v -e '/tests/' -e 'operators/.*_test.cpp' -e 'testing/package' -e 'lockstep/strict')
 kernels=(build/release/generated/reference_layernorm.cpp build/release/generated/cpu_layernorm_avx2.cpp)
 for kernel in "${kernels[@]}"; do [ -f "$kernel" ] && sources+=("$kernel"); done
 printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 3 clang-tidy-19 -p build/lint --quiet --warnings-as-errors='*' 2> >(grep -v 'warnings generated\|warnings treated' >&2 || true)

@@ -54,10 +54,10 @@ std::span<const Contract> contracts() {
            "theta' = RN(master')",
        .ensures = {kFormulaPromise, kBoundPromise},
        .determinism = "the same bits on every device, for any thread count and any grouping into lists",
-       .edges = {"A scaled gradient (g) that is not finite spreads into theta, m and v as the formula says, unless "
-                 "skip_nonfinite is set: then nothing changes.",
-                 "With skip_nonfinite and a norm the gradients are not asked: nothing changes if the norm is not "
-                 "finite, even where all gradients are.",
+       .edges = {("A scaled gradient (g) that is not finite spreads into theta, m and v as the formula says, unless "
+                  "skip_nonfinite is set: then nothing changes."),
+                 ("With skip_nonfinite and a norm the gradients are not asked: nothing changes if the norm is not "
+                  "finite, even where all gradients are."),
                  "outcome is 1 where nothing changed for that reason, else 0.", "NaN results are canonical.",
                  "Subnormals are kept.", "An empty tensor inside a list is fine."},
        .non_claims = {"No claim about convergence, nor about v below zero (its square root is NaN).", kBoundOfData},

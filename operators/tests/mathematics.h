@@ -37,7 +37,7 @@ inline Bounded exp(Bounded a) { return rounded(std::exp(a.v), std::exp(a.v) * (s
 inline Bounded log(Bounded a) { return rounded(std::log(a.v), a.e / (a.v - a.e) + kUnit * std::fabs(std::log(a.v))); }
 
 // A sum in which no term passes through more than `depth` additions.
-template <class F> Bounded sum(std::int64_t n, std::int64_t depth, F term) {
+template <class F> Bounded sum(std::int64_t n, std::int64_t depth, const F& term) {
   double v = 0, e = 0, size = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const Bounded t = term(i);
@@ -47,8 +47,8 @@ template <class F> Bounded sum(std::int64_t n, std::int64_t depth, F term) {
   }
   return {v, e + static_cast<double>(depth) * kUnit * size};
 }
-template <class F> Bounded row_sum(std::int64_t n, F term) { return sum(n, 8 + 8 + n / 2048, term); }
-template <class F> Bounded column_sum(std::int64_t n, F term) { return sum(n, 32 * 4, term); }  // up to 2^20 rows
+template <class F> Bounded row_sum(std::int64_t n, const F& term) { return sum(n, 8 + 8 + n / 2048, term); }
+template <class F> Bounded column_sum(std::int64_t n, const F& term) { return sum(n, 32 * 4, term); }  // up to 2^20 rows
 
 inline double read(const View& view, std::int64_t r, std::int64_t c = 0) {
   const std::int64_t at = view.row_offset(r) + c;
