@@ -19,7 +19,7 @@
 namespace tokitai {
 
 // In a fork the machine is left as it is: what it would end, wait for or give back there is its parent's.
-Device::Device(std::string name, std::shared_ptr<Machine> machine)
+Device::Device(std::string name, const std::shared_ptr<Machine>& machine)
     : Device(std::make_shared<const Facts>(
                  Facts{std::move(name), machine->description(), machine->threads(), machine->keeps_journal()}),
              machine) {}

@@ -173,7 +173,7 @@ struct DeviceOptions {
 
 class Device {
  public:
-  Device(std::string name, std::shared_ptr<Machine> machine);
+  Device(std::string name, const std::shared_ptr<Machine>& machine);
   const std::string& name() const { return facts_->name; }
   // As it was opened: these stand for every copy, in a fork too, and whatever becomes of a worker.
   std::string description() const { return facts_->description; }

@@ -136,7 +136,7 @@ Status add_operators(std::vector<Operator> more) {
     next->all = next->before->all;
     if (Status s = append(next->all, next->added); !s.ok()) return s;
   } while (!current().compare_exchange_weak(next->before, next.get(), std::memory_order_acq_rel));
-  static_cast<void>(next.release());
+  [[maybe_unused]] const Table* kept = next.release();  // readers may hold it: it stays
   return {};
 }
 

@@ -17,8 +17,8 @@ std::span<const Contract> contracts() {
        .ensures = {kFormulaPromise, kBoundPromise, kRowSumBound},
        .determinism = "the same bits on every device, for any thread count and any batch around a row",
        .edges = {"A NaN in a row of s makes its y and rstd NaN.", "NaN results are canonical.", "Subnormals are kept.",
-                 "An infinity in a row of s, or a sum that overflows, gives rstd = +0, and y = NaN where the infinity "
-                 "stood.",
+                 ("An infinity in a row of s, or a sum that overflows, gives rstd = +0, and y = NaN where the infinity "
+                  "stood."),
                  "With eps = 0 a row of zeros has rstd = infinity and y = NaN.",
                  "Without a residual nothing is added to x: -0 stays -0."},
        .non_claims = {kBoundOfData},
