@@ -87,8 +87,9 @@ Status add_smt2(std::vector<OutputFile>& files, const std::string& folder, const
                                                                : "unknown";
     auto where = uses.writes("--smt2", fmt::format("{}/{:04}_{}.smt2", folder, i, o.pattern));
     if (!where.ok()) return where.status();
-    std::string text = fmt::format("; {}: {}\n; {}\n(set-logic ALL)\n(set-info :status {})\n{}", o.pattern, o.claim,
-                                   o.part, answer, o.smt2.substr(o.smt2.find("(declare-")));
+    std::string text =
+        fmt::format("; {}: {}\n; {}\n(set-logic ALL)\n(set-info :status {})\n{}", o.pattern, o.claim, o.part, answer,
+                    o.smt2.substr(std::min(o.smt2.find("(declare-"), o.smt2.find("(assert"))));
     files.push_back({"--smt2", std::move(where).value(), std::move(text)});
   }
   return {};
