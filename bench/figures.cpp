@@ -13,7 +13,7 @@ namespace {
 
 using testing::Problem;
 
-// Larger than caches, small enough that eleven operators take seconds.
+// Larger than caches, small enough that all operators take seconds.
 constexpr std::int64_t kMostBytes = 512 << 20;
 constexpr std::int64_t kMostFlops = 4'000'000'000;
 
