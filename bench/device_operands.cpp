@@ -5,7 +5,7 @@
 
 #include "contract/formula.h"
 #include "contract/roles.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
 
 namespace tokitai::bench {
 namespace {
@@ -23,22 +23,22 @@ bool DeviceOperands::read(std::size_t operand) const {
   return reads(call_, spec) || over_[operand] >= 0;
 }
 
-bool DeviceOperands::has_batch(std::size_t operand) const { return testing::has_batch(*call_.contract, operand); }
+bool DeviceOperands::has_batch(std::size_t operand) const { return problems::has_batch(*call_.contract, operand); }
 
-Result<DeviceOperands> DeviceOperands::make(const testing::Problem& problem, Device& device) {
-  auto call = testing::call_without_memory(problem);
+Result<DeviceOperands> DeviceOperands::make(const problems::Problem& problem, Device& device) {
+  auto call = problems::call_without_memory(problem);
   if (!call.ok()) return call.status();
   DeviceOperands made;
   made.call_ = std::move(call).value();
   made.over_.fill(-1);
-  made.batch_ = std::max<std::int64_t>(testing::batch_of(problem), 1);
+  made.batch_ = std::max<std::int64_t>(problems::batch_of(problem), 1);
   for (std::size_t t = 0; t < sets_of(made.call_).size(); ++t)
     if (Status s = made.place(problem, sets_of(made.call_)[t], problem.shift_of(t), device); !s.ok()) return s;
   made.patterns_.clear();  // the memory goes back; what is queued comes first
   return made;
 }
 
-Status DeviceOperands::place(const testing::Problem& problem, Operands& set, std::int64_t shift, Device& device) {
+Status DeviceOperands::place(const problems::Problem& problem, Operands& set, std::int64_t shift, Device& device) {
   const Contract& contract = *call_.contract;
   for (std::size_t i = 0; i < contract.operands.size(); ++i) {
     View& view = set[i];
@@ -49,7 +49,7 @@ Status DeviceOperands::place(const testing::Problem& problem, Operands& set, std
       continue;
     }
     const std::int64_t begin = shift * static_cast<std::int64_t>(size_of(view.type));
-    auto memory = device.allocate(begin + testing::extent_of(view));
+    auto memory = device.allocate(begin + problems::extent_of(view));
     if (!memory.ok()) return memory.status();
     view.data = static_cast<std::byte*>(memory->data()) + begin;
     buffers_.push_back(std::move(memory).value());
@@ -64,14 +64,14 @@ Status DeviceOperands::place(const testing::Problem& problem, Operands& set, std
   return {};
 }
 
-Status DeviceOperands::put_indices(const testing::Problem& problem, std::size_t operand, const View& view,
+Status DeviceOperands::put_indices(const problems::Problem& problem, std::size_t operand, const View& view,
                                    Device& device) {
   const OperandSpec& spec = call_.contract->operands[operand];
   std::vector<std::byte>& host = indices_[operand];
-  host.resize(static_cast<std::size_t>(testing::extent_of(view)));
+  host.resize(static_cast<std::size_t>(problems::extent_of(view)));
   View here = view;
   here.data = host.data();
-  testing::fill_indices(here, problem.size(spec.below), problem.spread, kSeed, operand + 1, left_out(call_, spec));
+  problems::fill_indices(here, problem.size(spec.below), problem.spread, kSeed, operand + 1, left_out(call_, spec));
   return device.copy_in(view.data, host.data(), static_cast<std::int64_t>(host.size()));
 }
 
@@ -81,7 +81,7 @@ Cost DeviceOperands::cost() const {
   return cost_of(here, Values::read);
 }
 
-Result<const DeviceOperands::Pattern*> DeviceOperands::pattern(const testing::Problem& problem, std::size_t operand,
+Result<const DeviceOperands::Pattern*> DeviceOperands::pattern(const problems::Problem& problem, std::size_t operand,
                                                                const View& view, Device& device) {
   if (const auto found = patterns_.find(operand); found != patterns_.end()) return &found->second;
   const OperandSpec& spec = call_.contract->operands[operand];
@@ -89,7 +89,7 @@ Result<const DeviceOperands::Pattern*> DeviceOperands::pattern(const testing::Pr
   const bool sums = view.type == Type::i64;  // a count: nothing reads it
   if (read(operand) && !sums) {
     const View drawn{host.data(), view.type, 1, {kDrawn, 1}, 1};
-    testing::fill(drawn, problem.family, kSeed, operand + 1, spec.nonnegative, testing::Filling::whole);
+    problems::fill(drawn, problem.family, kSeed, operand + 1, spec.nonnegative, problems::Filling::whole);
   }
   Pattern& made = patterns_[operand];
   made.bytes = static_cast<std::int64_t>(host.size());
@@ -103,7 +103,7 @@ Result<const DeviceOperands::Pattern*> DeviceOperands::pattern(const testing::Pr
 // What is there already is copied behind itself: twice as much each time.
 Status DeviceOperands::spread(const Pattern& pattern, const View& view, Device& device) {
   auto* to = static_cast<std::byte*>(view.data);
-  const std::int64_t bytes = testing::extent_of(view);
+  const std::int64_t bytes = problems::extent_of(view);
   std::int64_t done = std::min(pattern.bytes, bytes);
   if (Status s = device.copy(to, pattern.memory.data(), done); !s.ok()) return s;
   for (; done < bytes; done *= 2)
@@ -112,7 +112,7 @@ Status DeviceOperands::spread(const Pattern& pattern, const View& view, Device& 
 }
 
 Result<Piece> DeviceOperands::piece(std::int64_t end, Device& device) const {
-  const Call there = testing::cut(call_, 0, end);
+  const Call there = problems::cut(call_, 0, end);
   Piece piece{there, there, {}};
   for (std::size_t t = 0; t < sets_of(there).size(); ++t) {
     Operands& set = sets_of(piece.call)[t];
@@ -127,7 +127,7 @@ Result<Piece> DeviceOperands::piece(std::int64_t end, Device& device) const {
           shared = true;
         }
       if (shared) continue;
-      const std::int64_t bytes = testing::extent_of(view);
+      const std::int64_t bytes = problems::extent_of(view);
       piece.memory.emplace_back(static_cast<std::size_t>(bytes), std::byte{kHostPoison});
       view.data = piece.memory.back().data();
       if (!read(i)) continue;

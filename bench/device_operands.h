@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "testing/problem.h"
+#include "problems/problem.h"
 #include "tokitai/device.h"
 
 namespace tokitai::bench {
@@ -19,7 +19,7 @@ struct Piece {
 
 class DeviceOperands {
  public:
-  static Result<DeviceOperands> make(const testing::Problem& problem, Device& device);
+  static Result<DeviceOperands> make(const problems::Problem& problem, Device& device);
 
   const Call& call() const { return call_; }
   Cost cost() const;  // of the indices that it holds
@@ -38,9 +38,9 @@ class DeviceOperands {
     std::int64_t bytes = 0;
   };
 
-  Status place(const testing::Problem& problem, Operands& set, std::int64_t shift, Device& device);
-  Status put_indices(const testing::Problem& problem, std::size_t operand, const View& view, Device& device);
-  Result<const Pattern*> pattern(const testing::Problem& problem, std::size_t operand, const View& view,
+  Status place(const problems::Problem& problem, Operands& set, std::int64_t shift, Device& device);
+  Status put_indices(const problems::Problem& problem, std::size_t operand, const View& view, Device& device);
+  Result<const Pattern*> pattern(const problems::Problem& problem, std::size_t operand, const View& view,
                                  Device& device);
   static Status spread(const Pattern& pattern, const View& view, Device& device);
 

@@ -6,12 +6,12 @@
 #include "bench/gpu.h"
 #include "bench/harness.h"
 #include "machines/gpu/driver.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
 
 namespace tokitai::bench {
 namespace {
 
-using testing::Problem;
+using problems::Problem;
 
 // Larger than caches, small enough that all operators take seconds.
 constexpr std::int64_t kMostBytes = 512 << 20;
@@ -20,7 +20,7 @@ constexpr std::int64_t kMostFlops = 4'000'000'000;
 // The same problem with its batch cut down; a list keeps its tensors, each of them shorter.
 Problem modest(Problem problem) {
   for (;;) {
-    const auto call = testing::call_without_memory(problem);
+    const auto call = problems::call_without_memory(problem);
     if (!call.ok()) return problem;  // running it will say why
     const Cost cost = cost_of(call.value());
     if (cost.bytes_read + cost.bytes_written <= kMostBytes && cost.flops <= kMostFlops) return problem;
@@ -44,7 +44,7 @@ Result<std::vector<evidence::SpeedFigures>> speed_figures(const std::vector<std:
                                                           const std::function<void(const std::string&)>& say) {
   constexpr double kBudget = 0.2;  // seconds for each
   const bool on_gpu = gpu::names_gpu(device.name());
-  const auto problems = testing::problems(on_gpu ? testing::Use::bench_gpu : testing::Use::bench);
+  const auto problems = problems::for_use(on_gpu ? problems::Use::bench_gpu : problems::Use::bench);
   if (!problems.ok()) return problems.status();
   say("measuring the copy bandwidth");
   const auto copy = Copy::on(device);

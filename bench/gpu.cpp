@@ -8,8 +8,8 @@
 
 #include "bench/device_operands.h"
 #include "contract/roles.h"
-#include "evidence/compare.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
+#include "reports/compare.h"
 
 namespace tokitai::bench {
 namespace {
@@ -77,9 +77,9 @@ Result<std::int64_t> check_piece(const DeviceOperands& operands, Device& device,
       const View& right = sets_of(expected->call)[t][i];
       if (right.elements() == 0 || !operands.written(i) || (cut && !operands.has_batch(i))) continue;
       View found = right;
-      std::vector<std::byte> memory(static_cast<std::size_t>(testing::extent_of(right)));
+      std::vector<std::byte> memory(static_cast<std::size_t>(problems::extent_of(right)));
       found.data = memory.data();
-      if (Status s = device.copy_out(found.data, sets_of(expected->there)[t][i].data, testing::extent_of(right));
+      if (Status s = device.copy_out(found.data, sets_of(expected->there)[t][i].data, problems::extent_of(right));
           !s.ok())
         return s;
       const evidence::Difference d = evidence::compare(right, found);
@@ -111,7 +111,7 @@ Result<double> device_copy_bandwidth(Device& device) {
   return 2.0 * static_cast<double>(kBytes) / median(timed.device_seconds) / 1e9;
 }
 
-Result<Timing> time_on_gpu(const testing::Problem& problem, Device& device, double budget) {
+Result<Timing> time_on_gpu(const problems::Problem& problem, Device& device, double budget) {
   auto operands = DeviceOperands::make(problem, device);
   if (!operands.ok()) return operands.status();
   Timing timing;

@@ -10,6 +10,6 @@ Result<double> device_copy_bandwidth(Device& device);
 
 // At least twenty calls after warming up, and more until about `budget` seconds are spent; all are queued without
 // waiting, as a training step does it. Timing::host_seconds is how long a call takes to return.
-Result<Timing> time_on_gpu(const testing::Problem& problem, Device& device, double budget);
+Result<Timing> time_on_gpu(const problems::Problem& problem, Device& device, double budget);
 
 }  // namespace tokitai::bench

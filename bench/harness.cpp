@@ -9,13 +9,13 @@
 
 #include "contract/formula.h"
 #include "contract/roles.h"
-#include "evidence/compare.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
+#include "reports/compare.h"
 
 namespace tokitai::bench {
 namespace {
 
-using testing::Instance;
+using problems::Instance;
 
 // How much of the batch the reference gets to check: about a hundred thousand elements of the largest operand,
 // and less where each costs a long chain.
@@ -64,8 +64,8 @@ Result<std::int64_t> check_piece(Instance& instance, Device& device, std::int64_
 
 }  // namespace
 
-Result<Timing> time_problem(const testing::Problem& problem, Device& device, double budget) {
-  auto made = Instance::make(problem, testing::Filling::repeated);
+Result<Timing> time_problem(const problems::Problem& problem, Device& device, double budget) {
+  auto made = Instance::make(problem, problems::Filling::repeated);
   if (!made.ok()) return made.status();
   Instance& instance = made.value();
   Timing timing;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "contract/contract.h"
-#include "testing/problem.h"
+#include "problems/problem.h"
 #include "tokitai/device.h"
 
 namespace tokitai::bench {
@@ -20,6 +20,6 @@ struct Timing {
 };
 
 // At least five repetitions, and more until about `budget` seconds are spent.
-Result<Timing> time_problem(const testing::Problem& problem, Device& device, double budget);
+Result<Timing> time_problem(const problems::Problem& problem, Device& device, double budget);
 
 }  // namespace tokitai::bench

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bench/peers.h"
+#include "contract/registry.h"
 #include "contract/ways.h"
-#include "runtime/registry.h"
 
 namespace tokitai::bench {
 namespace {
@@ -23,7 +23,7 @@ template <class F> F symbol(void* library, const char* name) { return reinterpre
 
 }  // namespace
 
-Result<Peer> openblas_peer(const std::vector<testing::Problem>& problems, int threads) {
+Result<Peer> openblas_peer(const std::vector<problems::Problem>& problems, int threads) {
   void* library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return Status(Code::unavailable, "no OpenBLAS: libopenblas.so.0 was not found");
   const auto sgemm = symbol<Sgemm>(library, "cblas_sgemm");
@@ -33,7 +33,7 @@ Result<Peer> openblas_peer(const std::vector<testing::Problem>& problems, int th
     return Status(Code::unavailable, "libopenblas.so.0 has no cblas_sgemm");
   set_threads(threads);
   Peer peer;
-  for (const testing::Problem& problem : problems) {
+  for (const problems::Problem& problem : problems) {
     if (pattern_of(*problem.contract) != Pattern::tile) continue;
     // The factor that has the output's rows comes first; the size that both have and the output lacks is the inner one.
     const auto& operands = problem.contract->operands;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "testing/problem.h"
+#include "problems/problem.h"
 #include "tokitai/status.h"
 
 namespace tokitai::bench {
@@ -20,9 +20,9 @@ struct Peer {
 };
 
 // `python` is tried first where it is not empty, then python3.
-Result<Peer> torch_peer(const std::vector<testing::Problem>& problems, int threads, const std::string& python);
+Result<Peer> torch_peer(const std::vector<problems::Problem>& problems, int threads, const std::string& python);
 // The same on the NVIDIA GPU of that number, in f16 unless the problem says otherwise.
-Result<Peer> torch_gpu_peer(const std::vector<testing::Problem>& problems, int index, const std::string& python);
-Result<Peer> openblas_peer(const std::vector<testing::Problem>& problems, int threads);
+Result<Peer> torch_gpu_peer(const std::vector<problems::Problem>& problems, int index, const std::string& python);
+Result<Peer> openblas_peer(const std::vector<problems::Problem>& problems, int threads);
 
 }  // namespace tokitai::bench

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "bench/peers.h"
-#include "compiler/files.h"
-#include "runtime/registry.h"
+#include "contract/registry.h"
 
 namespace tokitai::bench {
 namespace {
@@ -20,7 +20,7 @@ constexpr const char* kGpuScript =
 #include "torch_gpu_peer.inc"
     ;
 
-std::string request(const testing::Problem& problem) {
+std::string request(const problems::Problem& problem) {
   constexpr const char* spreads[] = {"uniform", "zipf", "equal"};
   nlohmann::json sizes = nlohmann::json::object();
   for (const auto& [name, value] : problem.sizes) sizes[name] = value;
@@ -53,23 +53,23 @@ std::string quoted(const std::string& text) {
 }
 
 // `argument` is the script's: how many threads, or which device.
-Result<Peer> ask(const char* script, int argument, const std::vector<testing::Problem>& problems,
+Result<Peer> ask(const char* script, int argument, const std::vector<problems::Problem>& problems,
                  const std::string& python) {
   const std::string interpreter = python.empty() ? "python3" : python;
   if (std::system(fmt::format("{} -c 'import torch' >/dev/null 2>&1", quoted(interpreter)).c_str()) != 0)
     return Status(
         Code::unavailable,
         fmt::format("no PyTorch: '{} -c \"import torch\"' failed; --python names another Python", interpreter));
-  auto folder = compiler::TemporaryFolder::make();
+  auto folder = base::TemporaryFolder::make();
   if (!folder.ok()) return folder.status();
   std::string lines;
-  for (const testing::Problem& problem : problems) lines += request(problem) + "\n";
+  for (const problems::Problem& problem : problems) lines += request(problem) + "\n";
   std::vector<std::pair<std::string, std::string>> files{{"peer.py", script}, {"problems", lines}};
-  for (const testing::Problem& problem : problems)
+  for (const problems::Problem& problem : problems)
     files.emplace_back(fmt::format("peer_{}.py", problem.contract->family()),
                        find_operator(*problem.contract)->folder->peer);
   for (const auto& [name, text] : files)
-    if (Status s = compiler::write_file(folder->path() / name, text); !s.ok()) return s;
+    if (Status s = base::write_file(folder->path() / name, text); !s.ok()) return s;
   const std::string command = fmt::format("{} {} {} {} < {} 2>/dev/null", kWarmMemory, quoted(interpreter),
                                           quoted((folder->path() / "peer.py").string()), argument,
                                           quoted((folder->path() / "problems").string()));
@@ -97,10 +97,10 @@ Result<Peer> ask(const char* script, int argument, const std::vector<testing::Pr
 
 }  // namespace
 
-Result<Peer> torch_peer(const std::vector<testing::Problem>& problems, int threads, const std::string& python) {
+Result<Peer> torch_peer(const std::vector<problems::Problem>& problems, int threads, const std::string& python) {
   return ask(kScript, threads, problems, python);
 }
-Result<Peer> torch_gpu_peer(const std::vector<testing::Problem>& problems, int index, const std::string& python) {
+Result<Peer> torch_gpu_peer(const std::vector<problems::Problem>& problems, int index, const std::string& python) {
   return ask(kGpuScript, index, problems, python);
 }
 

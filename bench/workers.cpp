@@ -15,8 +15,8 @@
 #include <cstring>
 #include <thread>
 
-#include "compiler/files.h"
-#include "server/frames.h"
+#include "base/files.h"
+#include "requests/frames.h"
 #include "server/serve.h"
 #include "tokitai/tokitai.h"
 
@@ -120,7 +120,7 @@ Result<double> framed_text_step(const std::string& command, int threads, Tensor&
   int in[2], out[2];
   if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0)
     return Status(Code::unavailable, "pipes for the framed text");
-  compiler::Descriptor to_read(in[0]), to(in[1]), from(out[0]), from_write(out[1]);
+  base::Descriptor to_read(in[0]), to(in[1]), from(out[0]), from_write(out[1]);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, to_read.get(), 0);
@@ -148,10 +148,10 @@ Result<double> framed_text_step(const std::string& command, int threads, Tensor&
   }
   bool sent = false;
   std::thread writer([&] {
-    sent = server::write_frame(to.get(), request);
+    sent = requests::write_frame(to.get(), request);
     to.close();
   });
-  const server::Frame frame = server::read_frame(from.get());
+  const requests::Frame frame = requests::read_frame(from.get());
   const double taken = seconds_since(begin);
   writer.join();
   int how = 0;
@@ -321,7 +321,7 @@ Result<WorkerFigures> time_workers(const WorkerBench& how) {
   auto inner = open("cpu", {.threads = how.threads}), worker = open("worker:cpu", {.threads = how.threads});
   if (!inner.ok()) return inner.status();
   if (!worker.ok()) return worker.status();
-  auto folder = compiler::TemporaryFolder::make();
+  auto folder = base::TemporaryFolder::make();
   if (!folder.ok()) return folder.status();
   const std::filesystem::path socket = folder->path() / "socket";
   {

@@ -4,14 +4,14 @@
 
 #include <memory>
 
+#include "accuracy/accuracy.h"
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/device_choice.h"
 #include "cli/problem_choice.h"
 #include "cli/progress_line.h"
 #include "cli/result_files.h"
 #include "cli/table.h"
-#include "evidence/accuracy.h"
-#include "evidence/printable.h"
 
 namespace tokitai::cli {
 namespace {
@@ -90,8 +90,8 @@ void print(const Arguments& a, const std::vector<OperatorAccuracy>& all) {
   Table table(kHeader);
   for (const OperatorAccuracy& one : all)
     for (const OutputAccuracy& output : one.by_output) table.add(cells(one.name, output));
-  fmt::print("{}: true error and derived bound, in units in the last place\n\n{}\n",
-             evidence::one_line(a.device.device), table.text());
+  fmt::print("{}: true error and derived bound, in units in the last place\n\n{}\n", base::one_line(a.device.device),
+             table.text());
   fmt::print("cancelled: less than 1/16 is left of the largest term added; rest: all other outputs\n");
   for (const OperatorAccuracy& one : all)
     if (!one.first_exceeded.empty()) fmt::print("\nfirst bound exceeded of {}:\n  {}\n", one.name, one.first_exceeded);
@@ -123,13 +123,13 @@ std::string markdown(const std::vector<OperatorAccuracy>& all) {
 
 Status run(const Arguments& a, int& exit_code) {
   if (Status s = a.files.writable(); !s.ok()) return s;
-  const auto problems = a.problems.chosen({testing::Use::accuracy});
+  const auto problems = a.problems.chosen({problems::Use::accuracy});
   if (!problems.ok()) return problems.status();
   auto device = a.device.open();
   if (!device.ok()) return device.status();
   ProgressLine progress;
   const auto result = evidence::accuracy(problems.value(), device.value(),
-                                         [&](const testing::Problem& problem, std::size_t done, std::size_t all) {
+                                         [&](const problems::Problem& problem, std::size_t done, std::size_t all) {
                                            progress.say(fmt::format("{} of {}  {}", done + 1, all, problem.text()));
                                          });
   progress.say("");

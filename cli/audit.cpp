@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/device_choice.h"
 #include "cli/output_files.h"
 #include "cli/progress_line.h"
 #include "cli/table.h"
 #include "evidence/bundle.h"
-#include "evidence/printable.h"
 #include "evidence/replay.h"
 
 namespace tokitai::cli {
@@ -27,7 +27,7 @@ struct Arguments {
 Result<Check> replayed(const Arguments& a, const evidence::Statement& statement, Device& device) {
   ProgressLine progress;
   const auto result = evidence::replay(statement.predicate.problems, device,
-                                       [&](const testing::Problem& problem, std::size_t done, std::size_t all) {
+                                       [&](const problems::Problem& problem, std::size_t done, std::size_t all) {
                                          progress.say(fmt::format("{} of {}  {}", done + 1, all, problem.text()));
                                        });
   if (!result.ok()) return result.status();
@@ -56,8 +56,8 @@ Json to_json(const Arguments& a, const evidence::Audit& audit) {
 
 void print(const Arguments& a, const evidence::Audit& audit) {
   const evidence::Predicate& p = audit.statement->predicate;
-  fmt::print("{}\n\n", evidence::one_line(fmt::format("{}: {} ({}) against the {} machine, made {} by tokitai {}",
-                                                      a.file, p.device, p.description, p.against, p.made, p.tokitai)));
+  fmt::print("{}\n\n", base::one_line(fmt::format("{}: {} ({}) against the {} machine, made {} by tokitai {}", a.file,
+                                                  p.device, p.description, p.against, p.made, p.tokitai)));
   Table table({"checked", "verdict", ""});
   for (const Check& check : audit.checks) table.add({check.what, std::string(name_of(check.verdict)), check.text});
   fmt::print("{}", table.text());

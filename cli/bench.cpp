@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 
+#include "base/printable.h"
 #include "bench/copy.h"
 #include "bench/gpu.h"
 #include "bench/harness.h"
@@ -16,15 +17,14 @@
 #include "cli/problem_choice.h"
 #include "cli/progress_line.h"
 #include "cli/table.h"
+#include "contract/registry.h"
 #include "contract/ways.h"
-#include "evidence/printable.h"
 #include "machines/gpu/driver.h"
-#include "runtime/registry.h"
 
 namespace tokitai::cli {
 namespace {
 
-using testing::Problem;
+using problems::Problem;
 
 struct Arguments {
   DeviceChoice device;
@@ -84,9 +84,9 @@ std::string sizes_text(const Problem& problem) {
     for (std::int64_t n : problem.list) text += fmt::format("{}{}", text.empty() ? "n " : " + ", n);
   for (const OperandSpec& spec : problem.contract->operands)
     if (spec.type == TypeRule::index && spec.name == "index")
-      text += problem.spread == testing::Spread::zipf    ? ", zipf"
-              : problem.spread == testing::Spread::equal ? ", all equal"
-                                                         : "";
+      text += problem.spread == problems::Spread::zipf    ? ", zipf"
+              : problem.spread == problems::Spread::equal ? ", all equal"
+                                                          : "";
   return text;
 }
 
@@ -164,8 +164,8 @@ void print_table(const std::vector<Row>& rows, const std::vector<bench::Peer>& p
     if (notes) cells.push_back(note_of(peers, *row.problem));
     table.add(cells);
   }
-  fmt::print("{} ({}); the copy is read plus written{}\n\n{}\n", evidence::one_line(device.name()),
-             evidence::one_line(device.description()),
+  fmt::print("{} ({}); the copy is read plus written{}\n\n{}\n", base::one_line(device.name()),
+             base::one_line(device.description()),
              on_gpu ? "" : "; with the same threads, the mean of before and after each operator", table.text());
   for (const bench::Peer& peer : peers)
     fmt::print("peer: {}; ratio above 1: Tokitai is that many times as fast\n", peer.name);
@@ -227,7 +227,7 @@ Status run(const Arguments& a) {
   if (a.device.device.starts_with("lockstep"))
     return Status::invalid("lockstep checks what a GPU would do, on the CPU; its times say nothing");
   if (Status s = check_peers(a); !s.ok()) return s;
-  auto problems = a.problems.chosen({a.on_gpu() ? testing::Use::bench_gpu : testing::Use::bench});
+  auto problems = a.problems.chosen({a.on_gpu() ? problems::Use::bench_gpu : problems::Use::bench});
   if (!problems.ok()) return problems.status();
   auto device = a.device.open();
   if (!device.ok()) return device.status();

@@ -6,9 +6,9 @@
 
 #include <map>
 
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/table.h"
-#include "evidence/printable.h"
 
 namespace tokitai::cli {
 namespace {
@@ -104,7 +104,7 @@ Status show(const Cache& cache, const std::vector<Cache::Entry>& entries, bool v
                 {"entries", array}});
   else
     fmt::print("{}{} entries, {} of at most {}, in {}\n", table, entries.size(), size_text(bytes),
-               size_text(cache.limit()), evidence::one_line(cache.folder().string()));
+               size_text(cache.limit()), base::one_line(cache.folder().string()));
   if (verified && damaged != 0)
     return {Code::check_failed,
             fmt::format("{} of {} entries damaged; they are rebuilt when asked for", damaged, entries.size())};

@@ -9,10 +9,10 @@
 #include <new>
 #include <sstream>
 
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
-#include "evidence/facts.h"
-#include "evidence/printable.h"
+#include "reports/facts.h"
 
 namespace tokitai::cli {
 
@@ -24,7 +24,7 @@ void report(const Status& status, int& exit_code) noexcept try {
   const std::string& message = status.message();
   for (std::size_t begin = 0, end = 0; end < message.size(); begin = end + 1) {
     end = std::min(message.find('\n', begin), message.size());
-    text += (begin == 0 ? " " : "\n  ") + evidence::one_line(std::string_view(message).substr(begin, end - begin));
+    text += (begin == 0 ? " " : "\n  ") + base::one_line(std::string_view(message).substr(begin, end - begin));
   }
   fmt::print(stderr, "{}\n", text);
 } catch (const std::exception&) {

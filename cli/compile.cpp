@@ -6,24 +6,24 @@
 #include <memory>
 #include <set>
 
+#include "base/at_once.h"
 #include "cli/commands.h"
 #include "cli/output_files.h"
 #include "cli/problem_choice.h"
 #include "cli/progress_line.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
-#include "compiler/at_once.h"
 #include "compiler/audit.h"
 #include "compiler/cache.h"
 #include "machines/device/plan.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
 
 namespace tokitai::cli {
 namespace {
 
 using compiler::Artifact;
 using compiler::Target;
-using testing::Problem;
+using problems::Problem;
 
 struct Arguments {
   std::string name;
@@ -75,7 +75,7 @@ Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
   ProblemChoice choice;
   if (!a.all) choice.operators = {a.name};
   if (!a.shape.empty()) choice.lines = {fmt::format("{} {}", a.name, fmt::join(a.shape, " "))};
-  auto chosen = choice.chosen({testing::Use::compile});
+  auto chosen = choice.chosen({problems::Use::compile});
   if (chosen.ok() && !a.all && a.shape.empty()) chosen->resize(1);  // the first stands for the operator
   return chosen;
 }
@@ -85,7 +85,7 @@ Result<std::vector<Job>> jobs_of(const std::vector<Problem>& problems, const std
   std::vector<Job> jobs;
   for (const Target& target : targets)
     for (const Problem& problem : problems) {
-      auto call = testing::call_without_memory(problem);
+      auto call = problems::call_without_memory(problem);
       if (!call.ok()) return call.status();
       auto program = device::plan(call.value(), {target, kMultiprocessors, variant});
       if (!program.ok()) return program.status();
@@ -103,7 +103,7 @@ void compile_job(Job& job, const compiler::Cache& cache) {
 void compile_all(std::vector<Job>& jobs, const compiler::Cache& cache) {
   ProgressLine progress;
   std::atomic<std::size_t> done = 0;
-  compiler::at_once(jobs.size(), [&](std::size_t i) {
+  base::at_once(jobs.size(), [&](std::size_t i) {
     compile_job(jobs[i], cache);
     progress.say(fmt::format("{} of {}  {} {}", ++done, jobs.size(), jobs[i].target.name, jobs[i].launch.kernel));
   });

@@ -4,14 +4,14 @@
 
 #include <memory>
 
+#include "accuracy/gradients.h"
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/device_choice.h"
 #include "cli/problem_choice.h"
 #include "cli/progress_line.h"
 #include "cli/result_files.h"
 #include "cli/table.h"
-#include "evidence/gradients.h"
-#include "evidence/printable.h"
 
 namespace tokitai::cli {
 namespace {
@@ -54,7 +54,7 @@ std::vector<std::string> cells(const GradientResult& r) {
 void print(const Arguments& a, const std::vector<GradientResult>& all) {
   Table table(kHeader);
   for (const GradientResult& one : all) table.add(cells(one));
-  fmt::print("{}: <w, J v> against <J^T w, v>, of the sum of |gradient * v|\n\n{}", evidence::one_line(a.device.device),
+  fmt::print("{}: <w, J v> against <J^T w, v>, of the sum of |gradient * v|\n\n{}", base::one_line(a.device.device),
              table.text());
   for (const GradientResult& one : all)
     if (!one.first_failure.empty()) fmt::print("\nfirst failure of {}:\n  {}\n", one.name, one.first_failure);
@@ -71,13 +71,13 @@ Status run(const Arguments& a, int& exit_code) {
   constexpr double kMostDirections = 1'000'000;
   if (Status s = check_range("--directions", a.directions, kMostDirections); !s.ok()) return s;
   if (Status s = a.files.writable(); !s.ok()) return s;
-  const auto problems = a.problems.chosen({testing::Use::gradients});
+  const auto problems = a.problems.chosen({problems::Use::gradients});
   if (!problems.ok()) return problems.status();
   auto device = a.device.open();
   if (!device.ok()) return device.status();
   ProgressLine progress;
   const auto result = evidence::gradients(problems.value(), a.directions, device.value(),
-                                          [&](const testing::Problem& problem, std::size_t done, std::size_t all) {
+                                          [&](const problems::Problem& problem, std::size_t done, std::size_t all) {
                                             progress.say(fmt::format("{} of {}  {}", done + 1, all, problem.text()));
                                           });
   progress.say("");

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "cli/commands.h"
-#include "evidence/printable.h"
 
 namespace tokitai::cli {
 namespace {
@@ -26,7 +26,7 @@ Status make(const Arguments& a) {
   if (!key.ok()) return key.status();
   if (!a.json)
     fmt::print("{}\n",
-               evidence::one_line(fmt::format("wrote {} (private: keep it to yourself) and {}.pub", a.file, a.file)));
+               base::one_line(fmt::format("wrote {} (private: keep it to yourself) and {}.pub", a.file, a.file)));
   show(key.value(), a.json);
   return {};
 }

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "compiler/files.h"
+#include "base/files.h"
 
 static_assert(std::endian::native == std::endian::little, "files are little-endian and read as they are");
 
@@ -21,7 +21,7 @@ constexpr std::int64_t kLongestHeader = 65535;
 
 class File {
  public:
-  explicit File(const std::string& path) : file_(compiler::open_regular(path)) {}
+  explicit File(const std::string& path) : file_(base::open_regular(path)) {}
 
   // Its size, or why it has none.
   Result<std::int64_t> size() const {
@@ -43,7 +43,7 @@ class File {
   }
 
  private:
-  Result<compiler::OpenFile> file_;
+  Result<base::OpenFile> file_;
 };
 
 std::uint32_t little_endian(const unsigned char* bytes, std::size_t count) {

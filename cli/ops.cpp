@@ -6,9 +6,9 @@
 
 #include "cli/commands.h"
 #include "cli/table.h"
-#include "contract/json.h"
 #include "contract/workspace.h"
-#include "evidence/digest.h"
+#include "reports/contract_json.h"
+#include "reports/digest.h"
 
 namespace tokitai::cli {
 namespace {

@@ -9,12 +9,12 @@
 #include <string>
 
 #include "cli/commands.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
 
 namespace tokitai::cli {
 namespace {
 
-using testing::Problem;
+using problems::Problem;
 
 void append(std::vector<Problem>& all, const std::vector<Problem>& more) {
   all.insert(all.end(), more.begin(), more.end());
@@ -23,20 +23,20 @@ void append(std::vector<Problem>& all, const std::vector<Problem>& more) {
 Result<std::vector<Problem>> given(const std::vector<std::string>& lines) {
   std::vector<Problem> all;
   for (const std::string& line : lines) {
-    const auto parsed = testing::parse_problems(line);
+    const auto parsed = problems::parse_problems(line);
     if (!parsed.ok()) return parsed.status();
     if (parsed->empty()) return Status::invalid(fmt::format("'{}' is no problem: a key has no value", line));
     for (const Problem& problem : parsed.value())
-      if (const auto call = testing::call_without_memory(problem); !call.ok()) return call.status();
+      if (const auto call = problems::call_without_memory(problem); !call.ok()) return call.status();
     append(all, parsed.value());
   }
   return all;
 }
 
-Result<std::vector<Problem>> built_in(std::initializer_list<testing::Use> uses) {
+Result<std::vector<Problem>> built_in(std::initializer_list<problems::Use> uses) {
   std::vector<Problem> all;
-  for (const testing::Use use : uses) {
-    const auto some = testing::problems(use);
+  for (const problems::Use use : uses) {
+    const auto some = problems::for_use(use);
     if (!some.ok()) return some.status();
     append(all, some.value());
   }
@@ -51,7 +51,7 @@ void ProblemChoice::add_to(CLI::App& command) {
                      "a problem line instead of the built-in ones, e.g. \"softmax.forward rows=3 cols=5\"");
 }
 
-Result<std::vector<Problem>> ProblemChoice::chosen(std::initializer_list<testing::Use> uses) const {
+Result<std::vector<Problem>> ProblemChoice::chosen(std::initializer_list<problems::Use> uses) const {
   for (const std::string& name : operators)
     if (const auto known = operator_named(name); !known.ok()) return known.status();
   auto all = lines.empty() ? built_in(uses) : given(lines);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "testing/problem.h"
+#include "problems/problem.h"
 
 namespace tokitai::cli {
 
@@ -17,7 +17,7 @@ struct ProblemChoice {
   void add_to(CLI::App& command);
   // The built-in ones are those of these uses, in this order. To find none is refused: a command that had nothing to
   // do must not look good.
-  Result<std::vector<testing::Problem>> chosen(std::initializer_list<testing::Use> uses) const;
+  Result<std::vector<problems::Problem>> chosen(std::initializer_list<problems::Use> uses) const;
 };
 
 }  // namespace tokitai::cli

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "base/printable.h"
 #include "cli/terminal.h"
-#include "evidence/printable.h"
 
 namespace tokitai::cli {
 
@@ -22,7 +22,7 @@ class ProgressLine {
   void say(std::string_view what) {
     if (!terminal_) return;
     const std::scoped_lock lock(mutex_);
-    write_raw(Stream::error, fmt::format("\r\033[K{:.110}", evidence::one_line(what)));
+    write_raw(Stream::error, fmt::format("\r\033[K{:.110}", base::one_line(what)));
   }
 
  private:

@@ -7,12 +7,12 @@
 #include <chrono>
 #include <filesystem>
 
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/device_choice.h"
 #include "cli/output_files.h"
 #include "cli/request.h"
 #include "cli/tensors.h"
-#include "evidence/printable.h"
 #include "tokitai/true_error.h"
 
 namespace tokitai::cli {
@@ -52,7 +52,7 @@ void print_text(const Request& request, const Tensors& tensors, const Outcome& o
     fmt::print("skipped: {} is not finite; nothing was changed\n", skipped_by(*request.contract, outcome));
   for (const auto& [operand, tensor, view, shape] : tensors.outputs())
     fmt::print("wrote {} {} [{}] to {}\n", request.label(operand, tensor), name_of(view.type), fmt::join(shape, ", "),
-               evidence::one_line(request.outputs[operand][tensor].path));
+               base::one_line(request.outputs[operand][tensor].path));
 }
 
 Json result_json(const Request& request, const Tensors& tensors, const Outcome& outcome, const Device& device,

@@ -6,10 +6,10 @@
 
 #include <csignal>
 
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/device_choice.h"
 #include "cli/table.h"
-#include "evidence/printable.h"
 
 namespace tokitai::cli {
 namespace {
@@ -86,7 +86,7 @@ Status serve(Arguments& a) {
   running = made->get();
   std::signal(SIGTERM, told_to_stop);
   std::signal(SIGINT, told_to_stop);
-  fmt::print("{}\n", evidence::one_line(fmt::format("serving {} at {}", a.serve.device, a.socket)));
+  fmt::print("{}\n", base::one_line(fmt::format("serving {} at {}", a.serve.device, a.socket)));
   std::fflush(stdout);
   Status status = running->run();
   std::signal(SIGTERM, SIG_DFL);

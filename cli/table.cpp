@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "evidence/printable.h"
+#include "base/printable.h"
 
 namespace tokitai::cli {
 namespace {
@@ -23,7 +23,7 @@ std::size_t width_of(std::string_view cell) {
 
 // No cell begins a line.
 std::vector<std::string> in_line(std::vector<std::string> cells) {
-  for (std::string& cell : cells) cell = evidence::one_line(cell);
+  for (std::string& cell : cells) cell = base::one_line(cell);
   return cells;
 }
 

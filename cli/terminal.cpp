@@ -10,7 +10,7 @@
 #include <exception>
 #include <string>
 
-#include "evidence/printable.h"
+#include "base/printable.h"
 
 namespace tokitai::cli {
 namespace {
@@ -39,8 +39,8 @@ struct Guarded {
   void put(std::string_view text) noexcept {
     try {
       waiting += text;
-      const std::size_t whole = waiting.size() - evidence::cut_character(waiting);
-      put_raw(evidence::printable(std::string_view(waiting).substr(0, whole)));
+      const std::size_t whole = waiting.size() - base::cut_character(waiting);
+      put_raw(base::printable(std::string_view(waiting).substr(0, whole)));
       waiting.erase(0, whole);
     } catch (const std::exception&) {  // memory ran out
       failed = true;

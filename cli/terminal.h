@@ -1,5 +1,5 @@
 // Standard output and error as the whole command has them: what passes through cannot steer a terminal, whoever prints
-// it and wherever it came from (evidence/printable.h), and printing never fails: whether all of it arrived is asked
+// it and wherever it came from (base/printable.h), and printing never fails: whether all of it arrived is asked
 // once, at the end.
 #pragma once
 #include <cstdint>

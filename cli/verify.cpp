@@ -4,13 +4,13 @@
 
 #include <memory>
 
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/output_files.h"
 #include "cli/problem_choice.h"
 #include "cli/progress_line.h"
 #include "cli/table.h"
 #include "cli/verify_report.h"
-#include "evidence/printable.h"
 #include "evidence/verify.h"
 #include "machines/gpu/driver.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using evidence::OperatorResult;
 using evidence::VerifyResult;
-using testing::Problem;
+using problems::Problem;
 
 struct Arguments {
   std::string device = "cpu";
@@ -70,7 +70,7 @@ std::int64_t largest(const Problem& problem) {
 bool on_gpu(const Arguments& a) { return gpu::names_gpu(a.device); }
 
 Result<std::vector<Problem>> chosen_problems(const Arguments& a) {
-  using testing::Use;
+  using problems::Use;
   auto chosen = a.device.starts_with("lockstep") ? a.problems.chosen({Use::verify_lockstep})
                 : on_gpu(a)                      ? a.problems.chosen({Use::verify, Use::verify_gpu})
                                                  : a.problems.chosen({Use::verify});
@@ -123,17 +123,16 @@ void print(const std::vector<Verified>& all) {
   for (const Verified& one : all) {
     for (const OperatorResult& r : one.result.operators) add(one.device, r);
     add(one.device, one.result.summary);
-    fmt::print("{}\n",
-               evidence::one_line(fmt::format("{} against the {} machine, bit for bit", one.device, one.against)));
+    fmt::print("{}\n", base::one_line(fmt::format("{} against the {} machine, bit for bit", one.device, one.against)));
   }
   fmt::print("\n{}\n", table.text());
   for (const Verified& one : all) {
-    fmt::print("{}each problem was run {} ways:\n", several ? evidence::one_line(one.device) + ": " : "",
+    fmt::print("{}each problem was run {} ways:\n", several ? base::one_line(one.device) + ": " : "",
                one.result.variants.size());
     for (const std::string& variant : one.result.variants) fmt::print("  {}\n", variant);
     for (const OperatorResult& r : one.result.operators)
       if (!r.first_failure.empty())
-        fmt::print("\nfirst failure of {} on {}:\n  {}\n", r.name, evidence::one_line(one.device), r.first_failure);
+        fmt::print("\nfirst failure of {} on {}:\n  {}\n", r.name, base::one_line(one.device), r.first_failure);
   }
 }
 
@@ -195,8 +194,7 @@ Status run(Arguments a, int& exit_code) {
     return s;
   if (a.json != kStandardOutput) print(verified);
   if (Status s = write_all(written); !s.ok()) return s;
-  if (a.report.wanted() && a.json != kStandardOutput)
-    fmt::print("\nwrote {}\n", evidence::one_line(writer->files_text()));
+  if (a.report.wanted() && a.json != kStandardOutput) fmt::print("\nwrote {}\n", base::one_line(writer->files_text()));
   for (const Verified& one : verified) {
     if (one.result.summary.compared == 0) return {Code::check_failed, "nothing was compared"};
     if (!one.good()) exit_code = 1;

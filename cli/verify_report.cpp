@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "accuracy/accuracy.h"
 #include "bench/figures.h"
 #include "cli/proof_evidence.h"
-#include "evidence/accuracy.h"
 #include "evidence/bundle.h"
 #include "evidence/objections.h"
 #include "proofs/prover.h"
@@ -69,9 +69,9 @@ evidence::ErrorFigures figures_of(const evidence::OperatorAccuracy& all) {
 // True errors of the operators that were verified, on the device itself.
 Result<std::vector<evidence::ErrorFigures>> error_figures(const std::vector<std::string>& operators,
                                                           evidence::Variant& variant, ProgressLine& progress) {
-  auto problems = testing::problems(testing::Use::accuracy);
+  auto problems = problems::for_use(problems::Use::accuracy);
   if (!problems.ok()) return problems.status();
-  std::erase_if(problems.value(), [&](const testing::Problem& problem) {
+  std::erase_if(problems.value(), [&](const problems::Problem& problem) {
     return std::find(operators.begin(), operators.end(), problem.contract->name) == operators.end();
   });
   std::vector<evidence::Variant> one{variant};
@@ -80,7 +80,7 @@ Result<std::vector<evidence::ErrorFigures>> error_figures(const std::vector<std:
   });
   if (!compiled.ok()) return compiled;
   auto measured = evidence::accuracy(
-      problems.value(), variant.device, [&](const testing::Problem& problem, std::size_t done, std::size_t all) {
+      problems.value(), variant.device, [&](const problems::Problem& problem, std::size_t done, std::size_t all) {
         progress.say(fmt::format("true errors: {} of {}  {}", done, all, problem.text()));
       });
   if (!measured.ok()) return measured.status();

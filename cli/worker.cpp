@@ -5,8 +5,8 @@
 
 #include "cli/commands.h"
 #include "cli/device_choice.h"
-#include "server/frames.h"
-#include "server/request.h"
+#include "requests/frames.h"
+#include "requests/request.h"
 
 namespace tokitai::cli {
 namespace {
@@ -17,18 +17,18 @@ struct Arguments {
   bool server = false;
 };
 
-int serve_frames(server::RequestFamily family, Device& device) {
+int serve_frames(requests::RequestFamily family, Device& device) {
   for (;;) {
-    const server::Frame frame = server::read_frame(STDIN_FILENO);
+    const requests::Frame frame = requests::read_frame(STDIN_FILENO);
     if (frame.ended) return frame.status;
-    const server::Response response = respond(parse_framed_request(family, frame.bytes), device);
-    if (!server::write_frame(STDOUT_FILENO, response.bytes)) return 0;  // the client is gone
+    const requests::Response response = respond(parse_framed_request(family, frame.bytes), device);
+    if (!requests::write_frame(STDOUT_FILENO, response.bytes)) return 0;  // the client is gone
     if (response.status != 0) return response.status;
   }
 }
 
-int serve_once(server::RequestFamily family, Device& device) {
-  const server::Response response = respond(parse_text_request(family, server::read_all(STDIN_FILENO)), device);
+int serve_once(requests::RequestFamily family, Device& device) {
+  const requests::Response response = respond(parse_text_request(family, requests::read_all(STDIN_FILENO)), device);
   if (response.status == 0)
     fmt::print("{}", response.bytes);
   else
@@ -37,11 +37,11 @@ int serve_once(server::RequestFamily family, Device& device) {
 }
 
 Status run(const Arguments& a, int& exit_code) {
-  const auto* family = std::find_if(std::begin(server::kRequestFamilies), std::end(server::kRequestFamilies),
+  const auto* family = std::find_if(std::begin(requests::kRequestFamilies), std::end(requests::kRequestFamilies),
                                     [&](const auto& one) { return one.first == a.family; });
-  if (family == std::end(server::kRequestFamilies)) {
+  if (family == std::end(requests::kRequestFamilies)) {
     std::string names;
-    for (const auto& [name, value] : server::kRequestFamilies)
+    for (const auto& [name, value] : requests::kRequestFamilies)
       names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
     return Status::invalid(fmt::format("no family '{}'; the families are {}", a.family, names));
   }

@@ -1,7 +1,7 @@
 # GPU kernels are compiled at run time from the text that is built into the library: the definitions, the patterns'
 # device machines and what they include. Definitions come from the registry, with their families' other texts; this
-# makes TOKITAI_DEVICE_SOURCES of the rest.
-macro(tokitai_device)
+# makes device_text of the rest.
+function(tokitai_device)
   set(device_names bit cstdint
     numerics/base.h numerics/half.h numerics/soft_fma.h numerics/elementary.h patterns/names.h patterns/reduction.h
     machines/device/access.h machines/device/alias.h machines/device/arguments.h machines/device/grid.h machines/device/kinds.h machines/device/memory.h
@@ -28,5 +28,8 @@ macro(tokitai_device)
             -DNAMES=${device_list} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     DEPENDS ${device_depends} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "Embedding the device text" VERBATIM)
-  set(TOKITAI_DEVICE_SOURCES ${TOKITAI_GENERATED}/device_text.cpp)
-endmacro()
+  add_library(device_text OBJECT ${TOKITAI_GENERATED}/device_text.cpp)
+  target_link_libraries(device_text PRIVATE tokitai_flags)
+  tokitai_sees(device_text machines/device)
+  set(device_depends ${device_depends} PARENT_SCOPE)
+endfunction()

@@ -17,7 +17,7 @@ foreach(isa ${isas})
 endforeach()
 file(WRITE ${OUTPUT} "// operators/${FAMILY} for the registry, made by cmake/family.cmake.
 #include \"operators/${FAMILY}/definition.h\"
-#include \"runtime/built_in.h\"
+#include \"machines/describe/built_in.h\"
 
 namespace tokitai::${FAMILY} {
 std::span<const Contract> contracts();

@@ -1,7 +1,7 @@
 # find_package(tokitai) for programs that use the library.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
-install(TARGETS tokitai tokitai_analysis EXPORT tokitai)
+install(TARGETS tokitai_core tokitai tokitai_analysis EXPORT tokitai)
 install(FILES ${TOKITAI_PUBLIC_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tokitai)
 install(EXPORT tokitai NAMESPACE tokitai:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tokitai FILE tokitai-targets.cmake)
 configure_package_config_file(cmake/tokitai-config.cmake.in ${PROJECT_BINARY_DIR}/tokitai-config.cmake

@@ -10,8 +10,6 @@ if(NOT TOKITAI_FAMILIES)
   set(TOKITAI_FAMILIES ${families})
 endif()
 set(TOKITAI_GENERATED ${PROJECT_BINARY_DIR}/generated)
-set(TOKITAI_OPERATOR_SOURCES "")
-set(TOKITAI_KERNEL_OBJECTS "")
 
 set(TOKITAI_ISAS portable)
 set(TOKITAI_FLAGS_portable "")
@@ -26,32 +24,37 @@ if(TOKITAI_ONLY_ISAS)
 endif()
 
 # Highway wants AES before it calls a target AVX2, which -march=haswell leaves out.
-function(tokitai_kernel_objects target source isa)
+function(tokitai_kernel_objects target source isa machine)
   add_library(${target} OBJECT ${source})
   target_link_libraries(${target} PRIVATE tokitai_flags hwy::hwy)
+  tokitai_sees(${target} ${machine} operators)
   # -O3: at -O2 GCC 12 keeps the small constant loops over registers as loops, and the registers in memory.
   target_compile_options(${target} PRIVATE ${TOKITAI_FLAGS_${isa}} $<$<CONFIG:Release>:-O3>)
-  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${TOKITAI_PUBLIC_INCLUDE} ${TOKITAI_GENERATED})
 endfunction()
 
-macro(tokitai_operators)
+# Makes operators_NAME, the code in the families' folders, families_NAME, what the registry knows of them, and
+# TOKITAI_OPERATOR_OBJECTS of both and the kernels.
+macro(tokitai_operators all_name)
+  set(operator_sources "")
+  set(family_sources "")
+  set(TOKITAI_OPERATOR_OBJECTS "")
   set(declared "")
   set(added "")
   set(golden "")
   string(REPLACE ";" "," isa_list "${TOKITAI_ISAS}")
   foreach(family ${ARGN})
     set(folder ${PROJECT_SOURCE_DIR}/operators/${family})
-    tokitai_public_header(operators/${family}/${family}.h)
+    tokitai_public_header(operators ${folder}/${family}.h)
     file(GLOB sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS operators/${family}/*.cpp)
     list(FILTER sources EXCLUDE REGEX "_test[.]cpp$")
-    list(APPEND TOKITAI_OPERATOR_SOURCES ${sources})
+    list(APPEND operator_sources ${sources})
     configure_file(machines/reference/family.cpp.in ${TOKITAI_GENERATED}/reference_${family}.cpp @ONLY)
-    tokitai_kernel_objects(reference_${family} ${TOKITAI_GENERATED}/reference_${family}.cpp baseline)
-    list(APPEND TOKITAI_KERNEL_OBJECTS $<TARGET_OBJECTS:reference_${family}>)
+    tokitai_kernel_objects(reference_${family} ${TOKITAI_GENERATED}/reference_${family}.cpp baseline machines/reference)
+    list(APPEND TOKITAI_OPERATOR_OBJECTS $<TARGET_OBJECTS:reference_${family}>)
     foreach(isa ${TOKITAI_ISAS})
       configure_file(machines/cpu/family.cpp.in ${TOKITAI_GENERATED}/cpu_${family}_${isa}.cpp @ONLY)
-      tokitai_kernel_objects(cpu_${family}_${isa} ${TOKITAI_GENERATED}/cpu_${family}_${isa}.cpp ${isa})
-      list(APPEND TOKITAI_KERNEL_OBJECTS $<TARGET_OBJECTS:cpu_${family}_${isa}>)
+      tokitai_kernel_objects(cpu_${family}_${isa} ${TOKITAI_GENERATED}/cpu_${family}_${isa}.cpp ${isa} machines/cpu)
+      list(APPEND TOKITAI_OPERATOR_OBJECTS $<TARGET_OBJECTS:cpu_${family}_${isa}>)
     endforeach()
     # The folder's texts become part of the binary.
     file(GLOB texts CONFIGURE_DEPENDS ${folder}/definition.h ${folder}/problems.txt ${folder}/peer.py)
@@ -59,7 +62,7 @@ macro(tokitai_operators)
       COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DFAMILY=${family} -DISAS=${isa_list}
               -DOUTPUT=${TOKITAI_GENERATED}/family_${family}.cpp -P ${PROJECT_SOURCE_DIR}/cmake/family.cmake
       DEPENDS ${texts} ${PROJECT_SOURCE_DIR}/cmake/family.cmake COMMENT "Registering operators/${family}" VERBATIM)
-    list(APPEND TOKITAI_OPERATOR_SOURCES ${TOKITAI_GENERATED}/family_${family}.cpp)
+    list(APPEND family_sources ${TOKITAI_GENERATED}/family_${family}.cpp)
     string(APPEND declared "namespace ${family} {\nvoid add_to(std::vector<Operator>& all);\n}\n")
     string(APPEND added "  ${family}::add_to(all);\n")
     if(EXISTS ${folder}/golden.inc)
@@ -68,7 +71,7 @@ macro(tokitai_operators)
   endforeach()
   # One table, so that no linker can leave a family out.
   file(CONFIGURE OUTPUT ${TOKITAI_GENERATED}/families.cpp CONTENT "// The built-in families, made by cmake/operators.cmake.
-#include \"runtime/registry.h\"
+#include \"contract/registry.h\"
 namespace tokitai {
 ${declared}std::vector<Operator> built_in_operators();
 std::vector<Operator> built_in_operators() {
@@ -77,8 +80,16 @@ ${added}  return all;
 }
 }  // namespace tokitai
 " @ONLY)
-  list(APPEND TOKITAI_OPERATOR_SOURCES ${TOKITAI_GENERATED}/families.cpp)
+  list(APPEND family_sources ${TOKITAI_GENERATED}/families.cpp)
   file(CONFIGURE OUTPUT ${TOKITAI_GENERATED}/golden_lines.inc CONTENT "${golden}" @ONLY)
+  add_library(operators_${all_name} OBJECT ${operator_sources})
+  tokitai_sees(operators_${all_name} operators)
+  add_library(families_${all_name} OBJECT ${family_sources})
+  tokitai_sees(families_${all_name} operators machines/describe)
+  foreach(part operators families)
+    target_link_libraries(${part}_${all_name} PRIVATE tokitai_flags fmt::fmt)
+    list(APPEND TOKITAI_OPERATOR_OBJECTS $<TARGET_OBJECTS:${part}_${all_name}>)
+  endforeach()
 endmacro()
 
 # The files of that name in the folders of these families, as far as they have one.

@@ -1,23 +1,19 @@
 # Families that are built and verified like real ones but are in nobody's list of operators: operators/skeleton, the one
-# to copy, and operators/specimen, which has every verb of a pattern. For each a test of its own: the library's general
-# objects once more, and its own sources with that family as their only one. Variables of the function's own scope keep
-# the generated files apart; the kernels are made by the same macro as everyone's.
+# to copy, and operators/specimen, which has every verb of a pattern. For each a test of its own: the objects of the
+# library's layers once more, and its own sources with that family as their only one. Variables of the function's own
+# scope keep the generated files apart; the kernels are made by the same macro as everyone's.
 function(tokitai_family_test family)
   set(TOKITAI_GENERATED ${PROJECT_BINARY_DIR}/${family})
-  set(TOKITAI_OPERATOR_SOURCES "")
-  set(TOKITAI_KERNEL_OBJECTS "")
-  tokitai_operators(${family})
-  tokitai_device()
+  tokitai_operators(${family} ${family})
   file(CONFIGURE OUTPUT ${TOKITAI_GENERATED}/analysis_families.inc CONTENT "TK_FAMILY(${family})\n")
   configure_file(machines/analysis/family.cpp.in ${TOKITAI_GENERATED}/analysis_${family}.cpp @ONLY)
   set(test ${family}_test)
   set(mutant_check ${family}_mutant_check)
-  set(sources testing/${test}.cpp contract/tests/requirements_test.cpp
-    evidence/accuracy.cpp evidence/call_accuracy.cpp evidence/ulp.cpp evidence/verify.cpp
-    machines/analysis/interval.cpp machines/analysis/machine.cpp ${TOKITAI_GENERATED}/analysis_${family}.cpp
-    testing/data.cpp testing/instance.cpp testing/problem.cpp
-    $<TARGET_OBJECTS:tokitai_general> ${TOKITAI_DEVICE_SOURCES} ${TOKITAI_OPERATOR_SOURCES}
-    ${TOKITAI_KERNEL_OBJECTS})
+  tokitai_objects(objects problems accuracy)
+  set(sources testing/${test}.cpp contract/tests/requirements_test.cpp evidence/verify.cpp
+    machines/analysis/call_accuracy.cpp machines/analysis/interval.cpp machines/analysis/machine.cpp machines/analysis/ulp.cpp
+    ${TOKITAI_GENERATED}/analysis_${family}.cpp ${objects} ${core_objects} ${outer_objects} ${TOKITAI_OPERATOR_OBJECTS}
+    $<TARGET_OBJECTS:device_text> $<TARGET_OBJECTS:all_devices>)
   add_executable(${test} ${sources} ${ARGN})
   add_executable(${mutant_check} EXCLUDE_FROM_ALL ${sources})  # what tools/mutants.py runs on a broken pattern
   foreach(target ${test} ${mutant_check})

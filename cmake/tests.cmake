@@ -1,10 +1,16 @@
 # Tests by what they need and how long they take. Labels: fast (under a minute together) and full.
 include(GoogleTest)
 
+# Tests are no layer: they see everything.
+function(tokitai_test_program name)
+  target_link_libraries(${name} PRIVATE ${ARGN} tokitai_testing tokitai_evidence tokitai_flags fmt::fmt)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${TOKITAI_PUBLIC_INCLUDE})
+endfunction()
+
 function(tokitai_test name label)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;OPTIONS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE tokitai_evidence tokitai_flags fmt::fmt GTest::gtest_main ${arg_LIBRARIES})
+  tokitai_test_program(${name} ${arg_LIBRARIES} GTest::gtest_main)
   target_compile_options(${name} PRIVATE ${arg_OPTIONS})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${label})
@@ -27,8 +33,7 @@ tokitai_test(elementary_test full SOURCES numerics/tests/elementary_test.cpp LIB
 tokitai_test(philox_test full SOURCES numerics/tests/philox_test.cpp)
 
 tokitai_test(contract_test fast SOURCES contract/tests/check_test.cpp contract/tests/check_cost_test.cpp
-  contract/tests/json_test.cpp contract/tests/parse_test.cpp
-  contract/tests/requirements_test.cpp contract/tests/tables_test.cpp)
+  contract/tests/parse_test.cpp contract/tests/requirements_test.cpp contract/tests/tables_test.cpp)
 tokitai_test(promises_test fast SOURCES contract/tests/names_test.cpp contract/tests/promises_test.cpp)
 target_compile_definitions(promises_test PRIVATE TK_SOURCES="${PROJECT_SOURCE_DIR}")
 tokitai_test(machine_test fast SOURCES machines/tests/bounds_test.cpp machines/tests/cpu_test.cpp
@@ -36,23 +41,24 @@ tokitai_test(machine_test fast SOURCES machines/tests/bounds_test.cpp machines/t
   machines/tests/refusals_lockstep_test.cpp)
 add_dependencies(machine_test tokitai_worker)
 tokitai_test(lists_test fast SOURCES machines/tests/lists_test.cpp)
-tokitai_test(evidence_test fast SOURCES evidence/tests/compare_test.cpp evidence/tests/verify_test.cpp
-  evidence/tests/audit_test.cpp evidence/tests/bounded_json_test.cpp evidence/tests/call_report_test.cpp evidence/tests/key_test.cpp
-  evidence/tests/forged_test.cpp evidence/tests/printable_test.cpp evidence/tests/report_test.cpp)
+tokitai_test(evidence_test fast SOURCES reports/tests/compare_test.cpp reports/tests/contract_json_test.cpp
+  evidence/tests/verify_test.cpp
+  evidence/tests/audit_test.cpp evidence/tests/bounded_json_test.cpp reports/tests/call_report_test.cpp evidence/tests/key_test.cpp
+  evidence/tests/forged_test.cpp base/tests/printable_test.cpp evidence/tests/report_test.cpp)
 # What tools/mutants.py runs on broken evidence/ and on a broken kernel cache: built on request, with few operators.
 add_executable(evidence_mutant_check EXCLUDE_FROM_ALL evidence/tests/audit_test.cpp evidence/tests/bounded_json_test.cpp
-  evidence/tests/forged_test.cpp evidence/tests/printable_test.cpp compiler/tests/cache_trust_test.cpp
-  compiler/tests/files_test.cpp)
-target_link_libraries(evidence_mutant_check PRIVATE tokitai_evidence tokitai_flags fmt::fmt GTest::gtest_main)
+  evidence/tests/forged_test.cpp base/tests/printable_test.cpp compiler/tests/cache_trust_test.cpp
+  base/tests/files_test.cpp)
+tokitai_test_program(evidence_mutant_check GTest::gtest_main)
 tokitai_test(analysis_test fast SOURCES machines/analysis/tests/number_test.cpp LIBRARIES tokitai_analysis)
-tokitai_test(true_error_test fast SOURCES evidence/tests/true_error_test.cpp LIBRARIES tokitai_analysis)
-tokitai_test(accuracy_test full SOURCES evidence/tests/accuracy_test.cpp LIBRARIES tokitai_accuracy)
-tokitai_test(error_bound_test fast SOURCES evidence/tests/error_bound_test.cpp LIBRARIES tokitai_accuracy)
+tokitai_test(true_error_test fast SOURCES machines/analysis/tests/true_error_test.cpp LIBRARIES tokitai_analysis)
+tokitai_test(accuracy_test full SOURCES accuracy/tests/accuracy_test.cpp LIBRARIES tokitai_accuracy)
+tokitai_test(error_bound_test fast SOURCES accuracy/tests/error_bound_test.cpp LIBRARIES tokitai_accuracy)
 # What tools/mutants.py runs where a bound or a refusal was broken.
-add_executable(promises_mutant_check EXCLUDE_FROM_ALL evidence/tests/error_bound_test.cpp machines/tests/refusals_test.cpp)
-target_link_libraries(promises_mutant_check PRIVATE tokitai_accuracy tokitai_evidence tokitai_flags fmt::fmt GTest::gtest_main)
+add_executable(promises_mutant_check EXCLUDE_FROM_ALL accuracy/tests/error_bound_test.cpp machines/tests/refusals_test.cpp)
+tokitai_test_program(promises_mutant_check tokitai_accuracy GTest::gtest_main)
 add_dependencies(promises_mutant_check tokitai_worker)
-tokitai_test(gradients_test fast SOURCES evidence/tests/gradients_test.cpp LIBRARIES tokitai_accuracy)
+tokitai_test(gradients_test fast SOURCES accuracy/tests/gradients_test.cpp LIBRARIES tokitai_accuracy)
 # What each family's folder has of these.
 tokitai_family_files(mathematics_tests mathematics_test.cpp ${TOKITAI_FAMILIES})
 tokitai_test(golden_test fast SOURCES operators/tests/golden_test.cpp ${mathematics_tests})
@@ -64,7 +70,7 @@ tokitai_test(rope_table_test fast SOURCES operators/rope/table_test.cpp LIBRARIE
 
 tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compiler/tests/audit_ptx_test.cpp
   compiler/tests/audit_test.cpp compiler/tests/cache_test.cpp compiler/tests/cache_trust_test.cpp compiler/tests/compile_test.cpp
-  compiler/tests/files_test.cpp)
+  base/tests/files_test.cpp)
 tokitai_test(lockstep_test fast SOURCES machines/lockstep/tests/engine_test.cpp machines/lockstep/tests/copy_test.cpp
   machines/lockstep/tests/grid_test.cpp OPTIONS -DTK_LOCKSTEP)
 tokitai_test(faults_test full SOURCES machines/lockstep/tests/faults_test.cpp)
@@ -83,7 +89,7 @@ tokitai_test(gpu_machine_test fast SOURCES machines/gpu/tests/machine_test.cpp m
   LIBRARIES ${CMAKE_DL_LIBS})
 # What tools/mutants.py runs where the machine mixes its streams up: built on request, with few operators.
 add_executable(gpu_mutant_check EXCLUDE_FROM_ALL machines/gpu/tests/streams_test.cpp)
-target_link_libraries(gpu_mutant_check PRIVATE tokitai_evidence tokitai_flags fmt::fmt GTest::gtest_main ${CMAKE_DL_LIBS})
+tokitai_test_program(gpu_mutant_check GTest::gtest_main ${CMAKE_DL_LIBS})
 foreach(test gpu_machine_test gpu_mutant_check)
   target_compile_definitions(${test} PRIVATE TK_FAKE_DRIVER="$<TARGET_FILE:fake_driver>")
   add_dependencies(${test} fake_driver)
@@ -93,7 +99,7 @@ target_link_libraries(driver_smoke PRIVATE tokitai tokitai_flags fmt::fmt)
 target_include_directories(driver_smoke PRIVATE ${PROJECT_SOURCE_DIR})
 # Needs a GPU, and is run by hand.
 add_executable(gpu_streams_smoke machines/gpu/tests/gpu_streams_smoke.cpp)
-target_link_libraries(gpu_streams_smoke PRIVATE tokitai_evidence tokitai_flags fmt::fmt)
+tokitai_test_program(gpu_streams_smoke)
 add_test(NAME driver_smoke COMMAND driver_smoke)
 set_tests_properties(driver_smoke PROPERTIES LABELS fast ENVIRONMENT "TOKITAI_CUDA_DRIVER=$<TARGET_FILE:fake_driver>")
 
@@ -104,12 +110,13 @@ foreach(program bad_worker plain_server)
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
 endforeach()
 tokitai_test(server_test fast SOURCES server/tests/message_test.cpp server/tests/inbox_test.cpp server/tests/arena_test.cpp
-  server/tests/worker_test.cpp server/tests/failure_test.cpp server/tests/request_test.cpp server/tests/stores_test.cpp)
+  server/tests/worker_test.cpp server/tests/failure_test.cpp requests/tests/request_test.cpp server/tests/stores_test.cpp
+  LIBRARIES tokitai_requests)
 tokitai_test(serve_test fast SOURCES server/tests/serve_test.cpp server/tests/bad_client_test.cpp
   server/tests/peer_test.cpp server/tests/socket_test.cpp)
 # What devices hold, in forks too, sizes, views and tensors; tools/mutants.py runs the same on a broken runtime.
 set(runtime_tests runtime/tests/fork_test.cpp runtime/tests/lifetime_test.cpp runtime/tests/size_test.cpp
-  runtime/tests/rank_test.cpp runtime/tests/registry_test.cpp runtime/tests/status_test.cpp runtime/tests/tensor_test.cpp)
+  runtime/tests/rank_test.cpp contract/tests/registry_test.cpp base/tests/status_test.cpp runtime/tests/tensor_test.cpp)
 tokitai_test(runtime_test fast SOURCES ${runtime_tests} LIBRARIES ${CMAKE_DL_LIBS})
 add_executable(runtime_mutant_check EXCLUDE_FROM_ALL ${runtime_tests})
 target_link_libraries(runtime_mutant_check PRIVATE tokitai tokitai_flags fmt::fmt GTest::gtest_main ${CMAKE_DL_LIBS})
@@ -125,7 +132,7 @@ set_tests_properties(refused_by_the_compiler PROPERTIES LABELS fast)
 add_executable(server_mutant_check EXCLUDE_FROM_ALL server/tests/inbox_test.cpp server/tests/arena_test.cpp
   server/tests/failure_test.cpp server/tests/bad_client_test.cpp server/tests/peer_test.cpp
   server/tests/socket_test.cpp server/tests/stores_test.cpp)
-target_link_libraries(server_mutant_check PRIVATE tokitai_evidence tokitai_flags fmt::fmt GTest::gtest_main)
+tokitai_test_program(server_mutant_check GTest::gtest_main)
 foreach(test server_test serve_test server_mutant_check runtime_test runtime_mutant_check)
   target_compile_definitions(${test} PRIVATE TK_WORKER="$<TARGET_FILE:tokitai_worker>"
     TK_BAD_WORKER="$<TARGET_FILE:bad_worker>" TK_PLAIN_SERVER="$<TARGET_FILE:plain_server>")
@@ -140,7 +147,7 @@ add_executable(command_lines_test cli/tests/command_lines_test.cpp cli/tests/ran
 add_executable(command_mutant_check EXCLUDE_FROM_ALL cli/tests/command_lines_test.cpp cli/tests/random_lines.cpp
   cli/tests/output_files_test.cpp)
 foreach(test command_lines_test command_mutant_check)
-  target_link_libraries(${test} PRIVATE tokitai_cli tokitai_flags fmt::fmt GTest::gtest)
+  tokitai_test_program(${test} tokitai_cli GTest::gtest)
   add_dependencies(${test} tokitai_worker)
 endforeach()
 target_compile_definitions(command_lines_test PRIVATE TK_COMMAND_LINES=5000)
@@ -204,6 +211,10 @@ endif()
 # What others build on: install to a temporary prefix, build programs against find_package(tokitai), train with one.
 add_test(NAME package COMMAND bash ${PROJECT_SOURCE_DIR}/testing/package/test.sh ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER})
 set_tests_properties(package PROPERTIES LABELS full)
+if(TOKITAI_PYTHON)
+  add_test(NAME layers COMMAND ${TOKITAI_PYTHON} ${PROJECT_SOURCE_DIR}/testing/layers.py ${PROJECT_BINARY_DIR})
+  set_tests_properties(layers PROPERTIES LABELS fast)
+endif()
 add_test(NAME kernel_symbols COMMAND bash ${PROJECT_SOURCE_DIR}/testing/kernel_symbols.sh ${PROJECT_BINARY_DIR})
 set_tests_properties(kernel_symbols PROPERTIES LABELS fast)
 

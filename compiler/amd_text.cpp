@@ -4,7 +4,7 @@
 #include <charconv>
 #include <set>
 
-#include "compiler/lines.h"
+#include "base/lines.h"
 
 namespace tokitai::compiler {
 namespace {
@@ -64,9 +64,9 @@ AmdInstruction read_instruction(std::string_view text, std::string_view line) {
   out.name = bare_name(text.substr(0, end));
   out.line = line;
   std::string_view rest = text.substr(end);
-  while (!trimmed(rest).empty()) {
+  while (!base::trimmed(rest).empty()) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
-    out.operands.push_back(trimmed(rest.substr(0, comma)));
+    out.operands.push_back(base::trimmed(rest.substr(0, comma)));
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
   return out;
@@ -106,11 +106,11 @@ AmdText read_amd_text(std::string_view text) {
   AmdText out;
   std::set<std::string_view> functions;
   bool inside = false, descriptor = false;
-  for_each_line(text, [&](std::string_view whole) {
-    const std::string_view line = trimmed(whole.substr(0, std::min(whole.find(';'), whole.size())));
+  base::for_each_line(text, [&](std::string_view whole) {
+    const std::string_view line = base::trimmed(whole.substr(0, std::min(whole.find(';'), whole.size())));
     if (line.empty() || line.starts_with("//")) return;
     const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
-    const std::string_view word = line.substr(0, end), value = trimmed(line.substr(end));
+    const std::string_view word = line.substr(0, end), value = base::trimmed(line.substr(end));
     if (word == ".type" && value.ends_with("@function")) functions.insert(value.substr(0, value.find(',')));
     if (word == ".amdhsa_kernel") {
       out.kernels.push_back({std::string(value), {}});

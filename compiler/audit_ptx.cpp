@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "base/lines.h"
 #include "compiler/audit_text.h"
-#include "compiler/lines.h"
 
 namespace tokitai::compiler {
 namespace {
@@ -61,7 +61,7 @@ std::string_view word_at(std::string_view text) {
 // Without the label and the predicate before it: "$L: @!%p1 add.f32 ..." is "add.f32 ...".
 std::string_view bare(std::string_view statement) {
   for (;;) {
-    statement = trimmed(statement);
+    statement = base::trimmed(statement);
     const std::string_view word = word_at(statement);
     if (word.empty() || (word.back() != ':' && word.front() != '@')) return statement;
     statement.remove_prefix(word.size());
@@ -84,9 +84,9 @@ std::string without_comments(std::string_view text) {
 
 // ".visible .entry name(" or ".func (.param .b32 result) name(".
 std::string_view name_after(std::string_view statement, std::string_view directive) {
-  statement = trimmed(statement.substr(statement.find(directive) + directive.size()));
+  statement = base::trimmed(statement.substr(statement.find(directive) + directive.size()));
   if (statement.starts_with('('))
-    statement = trimmed(statement.substr(std::min(statement.find(')'), statement.size() - 1) + 1));
+    statement = base::trimmed(statement.substr(std::min(statement.find(')'), statement.size() - 1) + 1));
   return word_at(statement);
 }
 
@@ -123,7 +123,7 @@ TextAudit audit_ptx(std::string_view text, bool integer_atomics) {
     } else if (!statement.empty() && statement[0] >= 'a' && statement[0] <= 'z') {
       const Instruction instruction{split(word_at(statement))};
       const std::string_view rule = rule_for(instruction, allows_atomics(function, integer_atomics));
-      if (!rule.empty()) out.findings.push_back({function, std::string(rule), std::string(trimmed(statement))});
+      if (!rule.empty()) out.findings.push_back({function, std::string(rule), std::string(base::trimmed(statement))});
     }
   }
   return out;

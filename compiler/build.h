@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/program.h"
 #include "compiler/compiler.h"
-#include "compiler/process.h"
 
 namespace tokitai::compiler {
 
@@ -34,7 +34,7 @@ template <class T> class FoundBy {
   FoundBy(const char* variable, Result<T> (*look)(const std::string& named)) : variable_(variable), look_(look) {}
   const Result<T>& get() {
     const std::scoped_lock lock(mutex_);
-    const std::string named = environment(variable_);
+    const std::string named = base::environment(variable_);
     const auto at = found_.find(named);
     return at != found_.end() ? at->second : found_.emplace(named, look_(named)).first->second;
   }

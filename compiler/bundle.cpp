@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "compiler/sha256.h"
+#include "base/sha256.h"
 
 namespace tokitai::compiler {
 namespace {
@@ -113,7 +113,7 @@ Status check_source(const Source& source, std::span<const Header> reached) {
 }
 
 std::string digest_of(std::string_view text, std::span<const Header> reached) {
-  PartsDigest digest;
+  base::PartsDigest digest;
   digest.add(text);
   for (const Header& header : reached) digest.add(header.name).add(header.text);
   return digest.hex();

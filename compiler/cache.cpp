@@ -11,10 +11,10 @@
 #include <cstring>
 #include <limits>
 
+#include "base/program.h"
+#include "base/sha256.h"
 #include "compiler/build.h"
 #include "compiler/manifest.h"
-#include "compiler/process.h"
-#include "compiler/sha256.h"
 
 namespace tokitai::compiler {
 namespace {
@@ -24,10 +24,10 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kDefaultLimit = std::uint64_t{1} << 30;
 constexpr const char* kBinary = "binary";
 constexpr const char* kText = "text";
-constexpr const char* kManifest = "manifest.json";  // its time says when the entry was last used
+constexpr const char* kManifest = "manifest";  // its time says when the entry was last used
 
 // Locks an open file or folder; false where another process holds it and waiting was not asked for.
-bool lock_file(const Descriptor& file, bool wait) {
+bool lock_file(const base::Descriptor& file, bool wait) {
   int result = 0;
   do result = ::flock(file.get(), LOCK_EX | (wait ? 0 : LOCK_NB));
   while (result != 0 && errno == EINTR);
@@ -35,7 +35,7 @@ bool lock_file(const Descriptor& file, bool wait) {
 }
 
 // Whether the open file is still the one at that path: whoever sweeps may have removed it before it was locked.
-bool is_at(const Descriptor& file, const fs::path& path) {
+bool is_at(const base::Descriptor& file, const fs::path& path) {
   struct stat open{}, there{};
   return ::fstat(file.get(), &open) == 0 && ::stat(path.c_str(), &there) == 0 && open.st_ino == there.st_ino &&
          open.st_dev == there.st_dev;
@@ -50,7 +50,7 @@ Status fail(std::string_view what, const fs::path& path, const std::string& why)
 Status trusted(const fs::path& folder) {
   struct stat about{};
   if (folder.empty() || ::stat(folder.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) return {};
-  const std::string others = changeable_by(about);
+  const std::string others = base::changeable_by(about);
   if (others.empty()) return {};
   return Status::invalid(fmt::format(
       "the kernel cache {} is not used: {}, and whoever can write there decides what code runs here. Empty it "
@@ -61,9 +61,9 @@ Status trusted(const fs::path& folder) {
 }  // namespace
 
 fs::path default_cache_folder() {
-  if (const std::string named = environment("TOKITAI_CACHE"); !named.empty()) return named;
-  if (const fs::path home = environment("XDG_CACHE_HOME"); home.is_absolute()) return home / "tokitai";
-  if (const std::string home = environment("HOME"); !home.empty()) return fs::path(home) / ".cache" / "tokitai";
+  if (const std::string named = base::environment("TOKITAI_CACHE"); !named.empty()) return named;
+  if (const fs::path home = base::environment("XDG_CACHE_HOME"); home.is_absolute()) return home / "tokitai";
+  if (const std::string home = base::environment("HOME"); !home.empty()) return fs::path(home) / ".cache" / "tokitai";
   return {};
 }
 
@@ -85,7 +85,7 @@ Result<std::uint64_t> parse_size(std::string_view text) {
 
 Result<Cache> Cache::open(fs::path folder) {
   std::uint64_t limit = kDefaultLimit;
-  if (const std::string named = environment("TOKITAI_CACHE_LIMIT"); !named.empty()) {
+  if (const std::string named = base::environment("TOKITAI_CACHE_LIMIT"); !named.empty()) {
     const auto size = parse_size(named);
     if (!size.ok()) return Status::invalid("TOKITAI_CACHE_LIMIT: " + size.status().message());
     limit = size.value();
@@ -125,18 +125,18 @@ Result<Artifact> Cache::load(const std::string& key, bool use) const {
   const auto damaged = [&](std::string why) { return Status(Code::check_failed, std::move(why)); };
   struct stat about{};
   if (::stat(path.c_str(), &about) == 0)
-    if (const std::string others = changeable_by(about); !others.empty()) return damaged(others);
-  const auto manifest = read_own_file(path / kManifest);
+    if (const std::string others = base::changeable_by(about); !others.empty()) return damaged(others);
+  const auto manifest = base::read_own_file(path / kManifest);
   if (!manifest.ok()) return damaged("its manifest is missing");
   Artifact out;
   if (Status status = read_manifest(manifest.value(), out); !status.ok()) return status;
   if (out.manifest.key != key) return damaged("its manifest is that of another entry");
-  auto binary = read_own_file(path / kBinary);
+  auto binary = base::read_own_file(path / kBinary);
   if (!binary.ok()) return damaged("its binary is missing");
-  auto text = read_own_file(path / kText);
+  auto text = base::read_own_file(path / kText);
   if (!text.ok()) return damaged("its text is missing");
-  if (sha256(binary.value()) != out.manifest.binary_digest) return damaged("its binary was changed");
-  if (sha256(text.value()) != out.manifest.text_digest) return damaged("its text was changed");
+  if (base::sha256(binary.value()) != out.manifest.binary_digest) return damaged("its binary was changed");
+  if (base::sha256(text.value()) != out.manifest.text_digest) return damaged("its text was changed");
   if (use)
     ::utimensat(AT_FDCWD, (path / kManifest).c_str(), nullptr, 0);  // last used now; a read-only cache need not know
   out.binary = std::move(binary).value();
@@ -146,12 +146,12 @@ Result<Artifact> Cache::load(const std::string& key, bool use) const {
 }
 
 // A lock is a file of the key's name, which is left where it is: removing it needs the lock itself.
-Result<Descriptor> Cache::lock(const std::string& key, bool wait) const {
+Result<base::Descriptor> Cache::lock(const std::string& key, bool wait) const {
   if (folder_.empty()) return Status(Code::unavailable, "none of TOKITAI_CACHE, XDG_CACHE_HOME and HOME is set");
-  if (Status status = make_own_folders(locks()); !status.ok()) return status;
+  if (Status status = base::make_own_folders(locks()); !status.ok()) return status;
   const fs::path path = locks() / key;
   for (;;) {
-    Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
+    base::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
     if (!file) return fail("open", path, std::strerror(errno));
     if (!lock_file(file, wait)) return fail("lock", path, std::strerror(errno));
     if (is_at(file, path)) return file;
@@ -160,20 +160,20 @@ Result<Descriptor> Cache::lock(const std::string& key, bool wait) const {
 
 // The caller holds the key's lock.
 Status Cache::store(const Artifact& artifact) const {
-  if (Status status = make_own_folders(making()); !status.ok()) return status;
+  if (Status status = base::make_own_folders(making()); !status.ok()) return status;
   const std::string& key = artifact.manifest.key;
   fs::path made;
-  Descriptor held;  // the folder's lock says that it is still being made
+  base::Descriptor held;  // the folder's lock says that it is still being made
   do {
-    auto folder = make_folder(making(), key.substr(0, 12) + "-");
+    auto folder = base::make_folder(making(), key.substr(0, 12) + "-");
     if (!folder.ok()) return folder.status();
     made = std::move(folder).value();
-    held = Descriptor(::open(made.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    held = base::Descriptor(::open(made.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   } while (held && (!lock_file(held, false) || !is_at(held, made)));
 
-  Status status = write_file(made / kBinary, artifact.binary);
-  if (status.ok()) status = write_file(made / kText, artifact.text);
-  if (status.ok()) status = write_file(made / kManifest, manifest_text(artifact));
+  Status status = base::write_file(made / kBinary, artifact.binary);
+  if (status.ok()) status = base::write_file(made / kText, artifact.text);
+  if (status.ok()) status = base::write_file(made / kManifest, manifest_text(artifact));
   const fs::path old = made.string() + "-old";
   if (status.ok() && ::rename(entry(key).c_str(), old.c_str()) != 0 && errno != ENOENT)  // the damaged one
     status = fail("move", entry(key), std::strerror(errno));

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "compiler/compiler.h"
-#include "compiler/files.h"
 
 namespace tokitai::compiler {
 
@@ -55,7 +55,7 @@ class Cache {
 
   Result<Artifact> load(const std::string& key, bool use) const;  // `use`: it counts as used now
   std::vector<Entry> look(bool every_byte) const;
-  Result<Descriptor> lock(const std::string& key, bool wait) const;
+  Result<base::Descriptor> lock(const std::string& key, bool wait) const;
   Status store(const Artifact& artifact) const;
   bool remove(const Entry& entry, Swept& swept) const;
   void trim(std::vector<Entry> entries, const std::string& keep, Swept& swept) const;

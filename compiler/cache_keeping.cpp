@@ -44,11 +44,11 @@ std::vector<Cache::Entry> Cache::look(bool every_byte) const {
     Entry one{.key = path.filename().string(), .manifest = {}, .bytes = bytes_in(path), .used = 0, .damage = {}};
     if (!is_key(one.key)) continue;
     struct stat about{};
-    const fs::path manifest = path / "manifest.json";
+    const fs::path manifest = path / "manifest";
     if (::stat(manifest.c_str(), &about) == 0) one.used = about.st_mtim.tv_sec * 1'000'000'000 + about.st_mtim.tv_nsec;
     Artifact artifact;
     Status status;
-    if (const auto text = read_own_file(manifest); text.ok())
+    if (const auto text = base::read_own_file(manifest); text.ok())
       status = read_manifest(text.value(), artifact);
     else
       status = {Code::check_failed, "its manifest is missing"};
@@ -71,8 +71,8 @@ std::vector<Cache::Entry> Cache::verify() const { return look(true); }
 bool Cache::remove(const Entry& one, Swept& swept) const {
   const auto held = lock(one.key, false);
   if (!held.ok()) return false;
-  if (!make_own_folders(making()).ok()) return false;
-  const auto away = make_folder(making(), "gone-");
+  if (!base::make_own_folders(making()).ok()) return false;
+  const auto away = base::make_folder(making(), "gone-");
   if (!away.ok()) return false;
   std::error_code error;
   fs::rename(entry(one.key), away.value() / one.key, error);
@@ -95,7 +95,7 @@ void Cache::trim(std::vector<Entry> entries, const std::string& keep, Swept& swe
 void Cache::sweep_leftovers(Swept& swept) const {
   for (const fs::path& path : inside(making())) {
     // Neither a FIFO's other end is waited for, nor a link followed out of the folder.
-    const Descriptor folder(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+    const base::Descriptor folder(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
     if (!folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) continue;
     const std::uint64_t bytes = bytes_in(path);
     std::error_code error;
@@ -104,7 +104,7 @@ void Cache::sweep_leftovers(Swept& swept) const {
     swept.bytes += bytes;
   }
   for (const fs::path& path : inside(locks())) {
-    const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+    const base::Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
     std::error_code error;
     if (!is_key(path.filename().string()) || fs::exists(entry(path.filename().string()), error)) continue;
     if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());

@@ -6,12 +6,12 @@
 
 #include <charconv>
 
+#include "base/files.h"
+#include "base/lines.h"
+#include "base/program.h"
+#include "base/sha256.h"
 #include "compiler/build.h"
 #include "compiler/cache.h"
-#include "compiler/files.h"
-#include "compiler/lines.h"
-#include "compiler/process.h"
-#include "compiler/sha256.h"
 
 namespace tokitai::compiler {
 namespace {
@@ -39,7 +39,7 @@ std::vector<fs::path> files_of(const fs::path& program) {
   std::vector<fs::path> out{program};
   const auto traced = output_of({program.string()}, "LD_TRACE_LOADED_OBJECTS=1");
   if (!traced.ok()) return out;
-  for_each_line(traced.value(), [&](std::string_view line) {
+  base::for_each_line(traced.value(), [&](std::string_view line) {
     const std::size_t from = line.find("=> "), to = line.find(" (");
     if (from == std::string_view::npos || to == std::string_view::npos || to < from) return;
     const fs::path path(line.substr(from + 3, to - from - 3));
@@ -59,15 +59,15 @@ Result<Toolchain> examine(const fs::path& program) {
     return Status(Code::unavailable, fmt::format("{} is '{}'. {}", program.string(), first, kHowToGet));
   const auto linker = output_of({program.string(), "--target=amdgcn-amd-amdhsa", "-print-prog-name=ld.lld"});
   if (!linker.ok()) return linker.status();
-  const fs::path lld(trimmed(linker.value()));
+  const fs::path lld(base::trimmed(linker.value()));
   if (!lld.is_absolute())
     return Status(Code::unavailable, fmt::format("{} finds no linker ld.lld. {}", program.string(), kHowToGet));
-  PartsDigest digest;
+  base::PartsDigest digest;
   for (const fs::path& part : {program, lld})
     for (const fs::path& file : files_of(part)) {
       std::error_code error;
       const fs::path real = fs::canonical(file, error);
-      const auto one = sha256_of_file(error ? file : real, digest_memory());
+      const auto one = base::sha256_of_file(error ? file : real, digest_memory());
       if (!one.ok()) return one.status();
       digest.add(one.value());
     }
@@ -76,7 +76,7 @@ Result<Toolchain> examine(const fs::path& program) {
 
 Result<Toolchain> look_for(const std::string& named) {
   if (!named.empty()) {
-    const fs::path program = find_program(named);
+    const fs::path program = base::find_program(named);
     if (!program.empty()) return examine(program);
     return Status(
         Code::unavailable,
@@ -86,7 +86,7 @@ Result<Toolchain> look_for(const std::string& named) {
   for (int version = kNewest; version >= kOldest; --version) names.push_back(fmt::format("clang++-{}", version));
   names.emplace_back("clang++");
   for (const std::string& name : names) {
-    const fs::path program = find_program(name);
+    const fs::path program = base::find_program(name);
     if (!program.empty()) return examine(program);
   }
   return Status(Code::unavailable,
@@ -128,7 +128,8 @@ std::vector<std::string> assemble_options(const Target& target) {
 Status run_step(const Prepared& prepared, const std::string& program, const fs::path& folder,
                 std::vector<std::string> options) {
   options.insert(options.begin(), program);
-  const auto ended = run({.command = std::move(options), .folder = folder, .environment = bare_environment(folder)});
+  const auto ended =
+      base::run({.command = std::move(options), .folder = folder, .environment = bare_environment(folder)});
   if (!ended.ok()) return ended.status();
   if (ended->exit_code == 0) return {};
   for (const char* unknown : {"unsupported HIP gpu architecture", "unsupported CUDA gpu architecture",
@@ -154,15 +155,15 @@ std::string clang_command(const Source& source, const Target& target) {
 Result<Built> build_with_clang(const Prepared& prepared) {
   const auto clang = find_clang();
   if (!clang.ok()) return clang.status();
-  const auto folder = TemporaryFolder::make();
+  const auto folder = base::TemporaryFolder::make();
   if (!folder.ok()) return folder.status();
   const fs::path& path = folder->path();
   if (Status status = write_bundle(path, prepared, kMainFile); !status.ok()) return status;
   Status status = run_step(prepared, clang->path, path, compile_options(*prepared.source, prepared.target));
   if (status.ok()) status = run_step(prepared, clang->path, path, assemble_options(prepared.target));
   if (!status.ok()) return status;
-  auto binary = read_file(path / kCodeObject);
-  auto text = read_file(path / kAssembly);
+  auto binary = base::read_file(path / kCodeObject);
+  auto text = base::read_file(path / kAssembly);
   if (!binary.ok()) return binary.status();
   if (!text.ok()) return text.status();
   std::vector<Resources> resources = resources_in_amd_assembly(text.value());

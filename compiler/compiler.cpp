@@ -5,9 +5,9 @@
 #include <chrono>
 #include <ctime>
 
+#include "base/sha256.h"
 #include "compiler/build.h"
 #include "compiler/bundle.h"
-#include "compiler/sha256.h"
 
 namespace tokitai::compiler {
 
@@ -42,7 +42,7 @@ Result<Prepared> prepare(const Source& source, const Target& target) {
   out.toolchain = found->identity;
   out.command = command_of(source, target);
   out.source_digest = digest_of(source.text, out.headers);
-  PartsDigest key;
+  base::PartsDigest key;
   key.add("tokitai artifact 1").add(out.source_digest).add(target.name).add(out.toolchain).add(out.command);
   for (const std::string& option : source.options) key.add(option);
   out.key = key.hex();
@@ -63,8 +63,8 @@ Result<Artifact> build(const Prepared& prepared) {
                   .source_digest = prepared.source_digest,
                   .toolchain = prepared.toolchain,
                   .command = prepared.command,
-                  .binary_digest = sha256(out.binary),
-                  .text_digest = sha256(out.text),
+                  .binary_digest = base::sha256(out.binary),
+                  .text_digest = base::sha256(out.text),
                   .integer_atomics = prepared.source->text.find(kIntegerAtomicsMarker) != std::string::npos,
                   .build_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
                   .unix_time = std::time(nullptr)};

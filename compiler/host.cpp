@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/files.h"
+#include "base/program.h"
+#include "base/sha256.h"
 #include "compiler/build.h"
 #include "compiler/cache.h"
-#include "compiler/files.h"
-#include "compiler/process.h"
-#include "compiler/sha256.h"
 
 namespace tokitai::compiler {
 namespace {
@@ -22,7 +22,7 @@ Result<Toolchain> examine(const fs::path& program) {
   if (!version.ok()) return version.status();
   std::error_code error;
   const fs::path real = fs::canonical(program, error);
-  const auto digest = sha256_of_file(error ? program : real, digest_memory());
+  const auto digest = base::sha256_of_file(error ? program : real, digest_memory());
   if (!digest.ok()) return digest.status();
   return Toolchain{fmt::format("{}, sha256 {}", version->substr(0, version->find('\n')), digest.value()),
                    program.string()};
@@ -31,7 +31,7 @@ Result<Toolchain> examine(const fs::path& program) {
 Result<Toolchain> look_for(const std::string& named) {
   for (const std::string& name : named.empty() ? std::vector<std::string>{"c++", "g++", "clang++", "clang++-19"}
                                                : std::vector<std::string>{named}) {
-    const fs::path program = find_program(name);
+    const fs::path program = base::find_program(name);
     if (!program.empty()) return examine(program);
   }
   return Status(Code::unavailable,
@@ -51,16 +51,17 @@ std::vector<std::string> options_of(const Source& source) {
 Result<std::string> complaint(const std::string& compiler, const Source& source, const fs::path& folder) {
   std::vector<std::string> command = options_of(source);
   command.insert(command.begin(), compiler);
-  const auto ended = run({.command = std::move(command), .folder = folder, .environment = bare_environment(folder)});
+  const auto ended =
+      base::run({.command = std::move(command), .folder = folder, .environment = bare_environment(folder)});
   if (!ended.ok()) return ended.status();
   return ended->exit_code == 0 ? std::string() : fmt::format("\n{}", beginning_of(ended->output));
 }
 
 // A compiler that refuses even this is none, or lacks its library: what is wrong is not our text.
 Status refused(const std::string& compiler, const Prepared& prepared, const std::string& what) {
-  const auto folder = TemporaryFolder::make();
+  const auto folder = base::TemporaryFolder::make();
   if (!folder.ok()) return folder.status();
-  if (Status s = write_file(folder->path() / kMainFile, "#include <cstdint>\n"); !s.ok()) return s;
+  if (Status s = base::write_file(folder->path() / kMainFile, "#include <cstdint>\n"); !s.ok()) return s;
   const auto trivial = complaint(compiler, *prepared.source, folder->path());
   if (!trivial.ok()) return trivial.status();
   if (!trivial->empty())
@@ -81,13 +82,13 @@ std::string host_command(const Source& source) { return fmt::format("c++ {}", fm
 Result<Built> build_with_host(const Prepared& prepared) {
   const auto compiler = find_host();
   if (!compiler.ok()) return compiler.status();
-  const auto folder = TemporaryFolder::make();
+  const auto folder = base::TemporaryFolder::make();
   if (!folder.ok()) return folder.status();
   if (Status status = write_bundle(folder->path(), prepared, kMainFile); !status.ok()) return status;
   const auto what = complaint(compiler->path, *prepared.source, folder->path());
   if (!what.ok()) return what.status();
   if (!what->empty()) return refused(compiler->path, prepared, what.value());
-  auto library = read_file(folder->path() / kLibrary);
+  auto library = base::read_file(folder->path() / kLibrary);
   if (!library.ok()) return library.status();
   return Built{std::move(library).value(), "", {}};
 }

@@ -1,126 +1,109 @@
+// A line per field, NAME=VALUE, always in the same order; a kernel's figures follow those of the kernel before. The
+// last line is the digest of all lines above, so that whatever was changed, bit by bit, is refused before it is read.
 #include "compiler/manifest.h"
 
-#include <concepts>
-#include <cstdint>
-#include <nlohmann/json.hpp>
-#include <utility>
+#include <fmt/format.h>
 
-#include "compiler/sha256.h"
+#include <charconv>
+#include <functional>
+
+#include "base/sha256.h"
 
 namespace tokitai::compiler {
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr std::string_view kDigest = "manifest_digest=";
 
-std::string dumped(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
+// The fields in their order: for writing them and for reading them.
+template <class M, class F> void for_each_field(M& m, F f) {
+  f("key", m.key);
+  f("label", m.label);
+  f("target", m.target);
+  f("source_digest", m.source_digest);
+  f("toolchain", m.toolchain);
+  f("command", m.command);
+  f("binary_digest", m.binary_digest);
+  f("text_digest", m.text_digest);
+  f("integer_atomics", m.integer_atomics);
+  f("build_seconds", m.build_seconds);
+  f("unix_time", m.unix_time);
+}
+template <class R, class F> void for_each_figure(R& r, F f) {
+  f("kernel", r.kernel);
+  f("registers", r.registers);
+  f("spill_bytes", r.spill_bytes);
+  f("local_bytes", r.local_bytes);
+  f("shared_bytes", r.shared_bytes);
+}
 
-// Reads fields without exceptions; one that is absent or of another type leaves `good` false.
+struct Lines {
+  std::string text;
+
+  void operator()(std::string_view name, const std::string& value) {
+    text += fmt::format("{}=", name);
+    for (const char c : value) {
+      if (c == '\n')
+        text += "\\n";
+      else
+        text += c == '\\' ? "\\\\" : std::string(1, c);
+    }
+    text += '\n';
+  }
+  template <class T> void operator()(std::string_view name, T value) { text += fmt::format("{}={}\n", name, value); }
+};
+
+// Reads lines in that order; one that is absent, or is not of its field's type, leaves `good` false.
 struct Fields {
-  const Json& json;
+  std::string_view left;
   bool good = true;
 
-  const Json* find(const char* name) {
-    const auto at = json.is_object() ? json.find(name) : json.end();
-    if (json.is_object() && at != json.end()) return &*at;
+  std::string_view next(std::string_view name) {
+    const std::string_view line = left.substr(0, left.find('\n'));
+    left.remove_prefix(std::min(line.size() + 1, left.size()));
+    if (line.starts_with(name) && line.substr(name.size()).starts_with('=')) return line.substr(name.size() + 1);
     good = false;
-    return nullptr;
+    return {};
   }
-  void read(const char* name, std::string& out) {
-    const Json* value = find(name);
-    if (value != nullptr && value->is_string())
-      out = value->get_ref<const std::string&>();
-    else
-      good = false;
+  void operator()(std::string_view name, std::string& out) {
+    const std::string_view value = next(name);
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const bool escaped = value[i] == '\\' && i + 1 < value.size();
+      if (escaped) ++i;
+      out += escaped && value[i] == 'n' ? '\n' : value[i];
+    }
   }
-  void read(const char* name, bool& out) {
-    const Json* value = find(name);
-    if (value != nullptr && value->is_boolean())
-      out = value->get<bool>();
-    else
-      good = false;
+  void operator()(std::string_view name, bool& out) {
+    const std::string_view value = next(name);
+    out = value == "true";
+    good = good && (out || value == "false");
   }
-  void read(const char* name, double& out) {
-    const Json* value = find(name);
-    if (value != nullptr && value->is_number())
-      out = value->get<double>();
-    else
-      good = false;
-  }
-  // From 0 on. Any other number would be turned into this type, whether it fits or not.
-  template <std::integral T> void read(const char* name, T& out) {
-    const Json* value = find(name);
-    if (value != nullptr && value->is_number_unsigned() && std::in_range<T>(value->get<std::uint64_t>()))
-      out = value->get<T>();
-    else
-      good = false;
+  // From 0 on.
+  template <class T> void operator()(std::string_view name, T& out) {
+    const std::string_view value = next(name);
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), out);
+    good = good && error == std::errc() && end == value.data() + value.size() && out >= T{};
   }
 };
 
 }  // namespace
 
 std::string manifest_text(const Artifact& artifact) {
-  const Manifest& m = artifact.manifest;
-  Json kernels = Json::array();
-  for (const Resources& r : artifact.resources)
-    kernels.push_back({{"kernel", r.kernel},
-                       {"registers", r.registers},
-                       {"spill_bytes", r.spill_bytes},
-                       {"local_bytes", r.local_bytes},
-                       {"shared_bytes", r.shared_bytes}});
-  Json json = {{"key", m.key},
-               {"label", m.label},
-               {"target", m.target},
-               {"source_digest", m.source_digest},
-               {"toolchain", m.toolchain},
-               {"command", m.command},
-               {"binary_digest", m.binary_digest},
-               {"text_digest", m.text_digest},
-               {"integer_atomics", m.integer_atomics},
-               {"build_seconds", m.build_seconds},
-               {"unix_time", m.unix_time},
-               {"kernels", kernels}};
-  json["manifest_digest"] = sha256(dumped(json));
-  return dumped(json) + "\n";
+  Lines lines;
+  for_each_field(artifact.manifest, std::ref(lines));
+  for (const Resources& r : artifact.resources) for_each_figure(r, std::ref(lines));
+  return lines.text + fmt::format("{}{}\n", kDigest, base::sha256(lines.text));
 }
 
 Status read_manifest(std::string_view text, Artifact& artifact) {
-  // Deeper than ours ever is: left out, so that no damage makes writing it out for the digest run out of stack.
-  constexpr int kDeepest = 4;
-  const auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= kDeepest; };
-  Json json = Json::parse(text, shallow, false);
-  std::string digest;
-  Fields whole{json};
-  whole.read("manifest_digest", digest);
-  if (!whole.good) return {Code::check_failed, "its manifest cannot be read"};
-  json.erase("manifest_digest");
-  if (sha256(dumped(json)) != digest) return {Code::check_failed, "its manifest was changed"};
+  const std::size_t last = text.rfind(kDigest);
+  if (last == std::string_view::npos) return {Code::check_failed, "its manifest cannot be read"};
+  const std::string_view lines = text.substr(0, last);
+  if (text.substr(last + kDigest.size()) != base::sha256(lines) + "\n")
+    return {Code::check_failed, "its manifest was changed"};
 
-  Manifest& m = artifact.manifest;
-  Fields fields{json};
-  fields.read("key", m.key);
-  fields.read("label", m.label);
-  fields.read("target", m.target);
-  fields.read("source_digest", m.source_digest);
-  fields.read("toolchain", m.toolchain);
-  fields.read("command", m.command);
-  fields.read("binary_digest", m.binary_digest);
-  fields.read("text_digest", m.text_digest);
-  fields.read("integer_atomics", m.integer_atomics);
-  fields.read("build_seconds", m.build_seconds);
-  fields.read("unix_time", m.unix_time);
-  const Json* kernels = fields.find("kernels");
-  if (kernels != nullptr)
-    for (const Json& kernel : *kernels) {
-      Resources r;
-      Fields one{kernel};
-      one.read("kernel", r.kernel);
-      one.read("registers", r.registers);
-      one.read("spill_bytes", r.spill_bytes);
-      one.read("local_bytes", r.local_bytes);
-      one.read("shared_bytes", r.shared_bytes);
-      fields.good = fields.good && one.good;
-      artifact.resources.push_back(std::move(r));
-    }
+  Fields fields{lines};
+  for_each_field(artifact.manifest, std::ref(fields));
+  while (fields.good && !fields.left.empty()) for_each_figure(artifact.resources.emplace_back(), std::ref(fields));
   if (!fields.good) return {Code::check_failed, "its manifest lacks a field"};
   return {};
 }

@@ -1,4 +1,4 @@
-// The manifest as JSON, with a digest of itself: what it says of an artifact can be believed or is refused.
+// The manifest as text, with a digest of itself: what it says of an artifact can be believed or is refused.
 #pragma once
 #include <string>
 #include <string_view>

@@ -6,11 +6,11 @@
 
 #include <charconv>
 
+#include "base/library.h"
+#include "base/program.h"
+#include "base/sha256.h"
 #include "compiler/build.h"
 #include "compiler/cache.h"
-#include "compiler/library.h"
-#include "compiler/process.h"
-#include "compiler/sha256.h"
 
 namespace tokitai::compiler {
 namespace {
@@ -65,7 +65,7 @@ std::vector<std::string> candidates(const std::string& named) {
   if (!named.empty()) return {named};
   std::vector<std::string> folders{""}, out;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const std::string home = environment(variable); !home.empty()) folders.push_back(home + "/lib64/");
+    if (const std::string home = base::environment(variable); !home.empty()) folders.push_back(home + "/lib64/");
   folders.emplace_back("/usr/local/cuda/lib64/");
   for (const std::string& folder : folders)
     for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}) out.push_back(folder + name);
@@ -75,14 +75,14 @@ std::vector<std::string> candidates(const std::string& named) {
 // The library's digest and that of the built-in functions that lie beside it and are linked into what it makes.
 Result<std::string> identity_of(const fs::path& library, int major, int minor) {
   const fs::path memory = digest_memory();
-  const auto digest = sha256_of_file(library, memory);
+  const auto digest = base::sha256_of_file(library, memory);
   if (!digest.ok()) return digest.status();
   std::string out =
       fmt::format("NVRTC {}.{}, {}, sha256 {}", major, minor, library.filename().string(), digest.value());
   const fs::path builtins = library.parent_path() / fmt::format("libnvrtc-builtins.so.{}.{}", major, minor);
   std::error_code error;
   if (fs::exists(builtins, error)) {
-    const auto other = sha256_of_file(builtins, memory);
+    const auto other = base::sha256_of_file(builtins, memory);
     if (!other.ok()) return other.status();
     out += fmt::format(", built-ins sha256 {}", other.value());
   }
@@ -106,7 +106,7 @@ Result<Nvrtc> load(const std::string& named) {
   const std::vector<std::string> names = candidates(named);
   for (const std::string& name : names) {
     opened = name;
-    library = open_library(name, why);
+    library = base::open_library(name, why);
     if (library != nullptr) break;
   }
   if (library == nullptr && !named.empty())

@@ -3,8 +3,8 @@
 #include <charconv>
 #include <optional>
 
+#include "base/lines.h"
 #include "compiler/build.h"
-#include "compiler/lines.h"
 
 namespace tokitai::compiler {
 namespace {
@@ -26,7 +26,7 @@ int number_before(std::string_view line, std::string_view unit) {
 }
 
 std::string_view unquoted(std::string_view text) {
-  text = trimmed(text);
+  text = base::trimmed(text);
   if (text.size() >= 2 && text.front() == text.back() && (text.front() == '\'' || text.front() == '"'))
     return text.substr(1, text.size() - 2);
   return text;
@@ -37,7 +37,7 @@ std::string_view unquoted(std::string_view text) {
 std::vector<Resources> resources_in_ptxas_log(std::string_view log) {
   constexpr std::string_view kEntry = "Compiling entry function '";
   std::vector<Resources> out;
-  for_each_line(log, [&](std::string_view line) {
+  base::for_each_line(log, [&](std::string_view line) {
     if (const std::size_t at = line.find(kEntry); at != std::string_view::npos) {
       line.remove_prefix(at + kEntry.size());
       out.push_back({.kernel = std::string(line.substr(0, line.find('\'')))});
@@ -59,9 +59,9 @@ std::vector<Resources> resources_in_ptxas_log(std::string_view log) {
 std::vector<Resources> resources_in_amd_assembly(std::string_view assembly) {
   std::vector<Resources> out;
   bool inside = false, kernels = false;
-  for_each_line(assembly, [&](std::string_view line) {
-    if (trimmed(line) == ".amdgpu_metadata") inside = true;
-    if (trimmed(line) == ".end_amdgpu_metadata") inside = false;
+  base::for_each_line(assembly, [&](std::string_view line) {
+    if (base::trimmed(line) == ".amdgpu_metadata") inside = true;
+    if (base::trimmed(line) == ".end_amdgpu_metadata") inside = false;
     if (!inside) return;
     if (!line.starts_with(' ')) kernels = line.starts_with("amdhsa.kernels:");
     // "  - .key: value" begins a kernel, "    .key: value" goes on; what is deeper describes its arguments.

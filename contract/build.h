@@ -4,7 +4,6 @@
 #include <initializer_list>
 
 #include "contract/contract.h"
-#include "tokitai/device.h"
 
 namespace tokitai {
 

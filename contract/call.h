@@ -2,7 +2,6 @@
 // contract's order, option values, and the binary32 scalars derived from them on the host.
 #pragma once
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -40,9 +39,6 @@ struct Call {
   const Contract* contract = nullptr;
   Operands operands{};
   std::vector<Operands> list{};  // for operators over a list of tensors; `operands` is then unused
-  // A journal of a call over a list, in memory that outlives the process, or none. Only for machines that keep one;
-  // contracts do not check it.
-  std::byte* journal = nullptr;
   std::array<Option, kMaxOptions> options{};
   std::array<float, kMaxScalars> scalars{};
   std::array<Symbol, kMaxSymbols> symbols{};

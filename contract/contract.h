@@ -134,7 +134,7 @@ struct Contract {
   }
 };
 
-// All operators' contracts, as runtime/registry.h has them.
+// All operators' contracts, as contract/registry.h has them.
 std::vector<const Contract*> contracts();
 const Contract* find_contract(std::string_view name);
 

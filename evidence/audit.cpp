@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "compiler/files.h"
-#include "compiler/sha256.h"
+#include "base/files.h"
+#include "base/sha256.h"
 #include "evidence/bundle.h"
 #include "evidence/envelope.h"
 #include "evidence/objections.h"
@@ -209,7 +209,7 @@ class Auditor {
       const auto text = read_bounded(path);
       if (!text.ok())
         note(subject.name, Verdict::fails, text.status().message());
-      else if (compiler::sha256(text.value()) != subject.digest)
+      else if (base::sha256(text.value()) != subject.digest)
         note(subject.name, Verdict::fails, "was changed");
       else
         note(subject.name, Verdict::holds, "unchanged");
@@ -245,7 +245,7 @@ Audit audit(std::string_view text, const std::optional<PublicKey>& key, const st
 }
 
 Result<std::string> read_bounded(const std::filesystem::path& path) {
-  auto text = compiler::read_file(path, kLargestDocument);
+  auto text = base::read_file(path, kLargestDocument);
   return text.ok() ? std::move(text) : Status::invalid(text.status().message());
 }
 

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "contract/json.h"
 #include "evidence/base64.h"
 #include "evidence/bounded_json.h"
+#include "reports/contract_json.h"
 
 namespace tokitai::evidence {
 namespace {

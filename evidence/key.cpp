@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "compiler/files.h"
-#include "compiler/sha256.h"
+#include "base/files.h"
+#include "base/sha256.h"
 #include "evidence/base64.h"
 
 namespace tokitai::evidence {
@@ -41,7 +41,7 @@ bool disarmoured(std::string_view text, std::string_view label, std::string_view
 }
 
 Status create(const std::filesystem::path& path, std::string_view text, mode_t mode) {
-  const compiler::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+  const base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
   if (!file && errno == EEXIST)
     return Status::invalid(fmt::format("{} is there already; a key is never written over another", path.string()));
   const bool written = file && ::fchmod(file.get(), mode) == 0 &&
@@ -65,7 +65,7 @@ Result<Text> read(const std::filesystem::path& path) {
   const auto refuse = [&](std::string_view why) {
     return Status::invalid(fmt::format("cannot read the key {}: {}", path.string(), why));
   };
-  const auto file = compiler::open_regular(path);
+  const auto file = base::open_regular(path);
   if (!file.ok()) return refuse(file.status().message());
   if (file->about.st_size > kLargestFile) return Status::invalid(fmt::format("{} is no key file", path.string()));
   Text text;
@@ -79,7 +79,7 @@ Result<Text> read(const std::filesystem::path& path) {
 }  // namespace
 
 std::string PublicKey::id() const {
-  return compiler::sha256({reinterpret_cast<const char*>(bytes_.data()), bytes_.size()});
+  return base::sha256({reinterpret_cast<const char*>(bytes_.data()), bytes_.size()});
 }
 std::string PublicKey::pem() const {
   return armoured("PUBLIC KEY",

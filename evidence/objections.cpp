@@ -113,7 +113,7 @@ class Objector {
     if (tensors_ > kMostTensors)
       return object("problems", fmt::format("have more than {} tensors in all", kMostTensors));
     if (!lines_.insert(problem->text()).second) object(what, "stands twice");
-    const auto call = testing::call_without_memory(problem.value());
+    const auto call = problems::call_without_memory(problem.value());
     if (!call.ok()) return object(what, call.status().message());
     if (const Sum outputs = outputs_of(call.value()); one.compared > outputs * one.runs)
       object(what, fmt::format("{} outputs were compared, of {} runs of {} outputs", one.compared, one.runs, outputs));

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "evidence/bounded_json.h"
-#include "evidence/facts.h"
 #include "evidence/figures.h"
 #include "evidence/verify.h"
+#include "reports/facts.h"
 
 namespace tokitai::evidence {
 

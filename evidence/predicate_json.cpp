@@ -1,9 +1,9 @@
 // The predicate as JSON and back; docs/schema/evidence.schema.json says the same to others.
 #include <fmt/format.h>
 
-#include "evidence/facts_json.h"
 #include "evidence/predicate.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
+#include "reports/facts_json.h"
 
 namespace tokitai::evidence {
 namespace {
@@ -35,7 +35,7 @@ template <class Counted> void read_counts(Fields& f, Counted& r) {
 Json problem_json(const ProblemResult& r) {
   Json j = counts_json(r);
   j["line"] = r.line;
-  j["seed"] = testing::kSeed;
+  j["seed"] = problems::kSeed;
   j["inputs"] = digests_json(r.inputs);
   j["outputs"] = digests_json(r.outputs);
   if (!r.failure.empty()) j["failure"] = r.failure;
@@ -46,8 +46,8 @@ ProblemResult read_problem(Fields& f) {
   read_counts(f, r);
   r.line = f.string("line");
   r.name = r.line.substr(0, r.line.find(' '));
-  if (f.integer("seed") != std::int64_t{testing::kSeed})
-    f.wrong("seed", fmt::format("is not {}, the only one there is", testing::kSeed));
+  if (f.integer("seed") != std::int64_t{problems::kSeed})
+    f.wrong("seed", fmt::format("is not {}, the only one there is", problems::kSeed));
   r.inputs = f.digests("inputs");
   r.outputs = f.digests("outputs");
   if (f.has("failure")) r.failure = f.string("failure");

@@ -11,8 +11,8 @@
 namespace tokitai::evidence {
 namespace {
 
-using testing::Instance;
-using testing::Problem;
+using problems::Instance;
+using problems::Problem;
 
 // Of a whole bundle, operations and bytes that are read or written. With data made and digested, a replay on the
 // reference does 7e7 to 14e7 of them a second on one core, depending on the operator: less than an hour. All problems
@@ -58,7 +58,7 @@ Result<Problem> single_problem(const std::string& line) {
   constexpr std::size_t kLongest = 1000;
   if (line.size() > kLongest || line.find(',') != std::string::npos)
     return cannot_replay(line, "it does not stand for one problem");
-  auto parsed = testing::parse_problems(line);
+  auto parsed = problems::parse_problems(line);
   if (!parsed.ok()) return cannot_replay(line, parsed.status().message());
   if (parsed->size() != 1) return cannot_replay(line, "it does not stand for one problem");
   return parsed->front();
@@ -71,7 +71,7 @@ Status replayable(const std::vector<ProblemResult>& recorded, int threads) {
   for (const ProblemResult& one : recorded) {
     const auto problem = single_problem(one.line);
     if (!problem.ok()) return problem.status();
-    const auto call = testing::call_without_memory(problem.value());
+    const auto call = problems::call_without_memory(problem.value());
     if (!call.ok()) return cannot_replay(one.line, call.status().message());
     if (operand_bytes(problem.value()) + workspace_bytes(call.value(), threads) > memory)
       return cannot_replay(one.line, "its operands and scratch memory take more than half of this machine's memory");

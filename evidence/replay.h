@@ -14,7 +14,7 @@ struct ReplayResult {
 };
 
 // The problem that a recorded line stands for; `invalid` where it does not stand for just one.
-Result<testing::Problem> single_problem(const std::string& line);
+Result<problems::Problem> single_problem(const std::string& line);
 
 // `invalid`, and nothing was run, where a line stands for no single problem or for one that this machine's memory does
 // not hold, or where all of them together are more work than anybody waits for.

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include "evidence/objections.h"
-#include "evidence/page.h"
 #include "evidence/report_text.h"
 #include "evidence/svg.h"
+#include "reports/page.h"
 
 namespace tokitai::evidence {
 namespace {

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/printable.h"
 #include "evidence/objections.h"
-#include "evidence/page.h"
-#include "evidence/printable.h"
 #include "evidence/report_text.h"
+#include "reports/page.h"
 
 namespace tokitai::evidence {
 
@@ -99,7 +99,7 @@ std::string report_markdown(const Predicate& p) {
   out +=
       "\nevidence.json lists every problem with the digests of its inputs and outputs. `tokitai audit evidence.json "
       "--replay` runs them again.\n";
-  return printable(out);
+  return base::printable(out);
 }
 
 }  // namespace tokitai::evidence

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "compiler/sha256.h"
-#include "contract/json.h"
+#include "base/sha256.h"
 #include "evidence/envelope.h"
 #include "machines/device/plan.h"
+#include "reports/contract_json.h"
 
 namespace tokitai::evidence {
 namespace {
@@ -27,7 +27,7 @@ bool takes_part(const Predicate& predicate, std::string_view path) {
 std::vector<Subject> subjects_of(const Predicate& predicate) {
   std::vector<Subject> all;
   for (const device::Text& text : device::device_headers())
-    if (takes_part(predicate, text.name)) all.push_back({std::string(text.name), compiler::sha256(text.text)});
+    if (takes_part(predicate, text.name)) all.push_back({std::string(text.name), base::sha256(text.text)});
   for (const OperatorEvidence& one : predicate.operators)
     all.push_back({"contract/" + one.result.name, one.contract_digest});
   for (const KernelFacts& kernel : predicate.kernels)
@@ -42,7 +42,7 @@ std::string evidence_text(const Predicate& predicate, const std::vector<ReportFi
     subjects.push_back({{"name", name}, {"digest", {{"sha256", digest}}}});
   };
   for (const Subject& subject : subjects_of(predicate)) add(subject.name, subject.digest);
-  for (const ReportFile& report : reports) add(report.name, compiler::sha256(report.text));
+  for (const ReportFile& report : reports) add(report.name, base::sha256(report.text));
   const nlohmann::json statement = {{"_type", kStatementType},
                                     {"subject", subjects},
                                     {"predicateType", kPredicateType},

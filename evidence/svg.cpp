@@ -6,7 +6,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "evidence/page.h"
+#include "reports/page.h"
 
 namespace tokitai::evidence {
 namespace {

@@ -10,14 +10,14 @@
 #include <cfenv>
 #endif
 
-#include "evidence/compare.h"
 #include "machines/device/plan.h"
+#include "reports/compare.h"
 
 namespace tokitai::evidence {
 namespace {
 
-using testing::Instance;
-using testing::Problem;
+using problems::Instance;
+using problems::Problem;
 
 // Two poisons, so that an element neither side writes differs too.
 constexpr std::byte kReferencePoison{0xa5};
@@ -55,7 +55,7 @@ std::vector<Call> calls_of(const Variant& variant, const Call& call, std::int64_
   const std::int64_t edges[] = {0, batch / 3, batch - batch / 4, batch};
   std::vector<Call> pieces;
   for (int i = 0; i < 3; ++i)
-    if (edges[i] != edges[i + 1]) pieces.push_back(testing::cut(call, edges[i], edges[i + 1]));
+    if (edges[i] != edges[i + 1]) pieces.push_back(problems::cut(call, edges[i], edges[i + 1]));
   return pieces;
 }
 
@@ -249,10 +249,10 @@ Status compile_ahead(const std::vector<Problem>& problems, std::vector<Variant>&
   for (Variant& variant : variants) {
     std::vector<Call> calls;
     for (const Problem& problem : problems) {
-      auto call = testing::call_without_memory(problem);
+      auto call = problems::call_without_memory(problem);
       if (!call.ok()) return call.status();
       if (!applies(variant, call.value())) continue;
-      for (Call& one : calls_of(variant, call.value(), testing::batch_of(problem))) calls.push_back(std::move(one));
+      for (Call& one : calls_of(variant, call.value(), problems::batch_of(problem))) calls.push_back(std::move(one));
     }
     if (Status s = variant.device.compile_ahead(std::move(calls), progress); !s.ok() && first.ok()) first = s;
   }

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "evidence/digest.h"
-#include "testing/instance.h"
-#include "testing/problem.h"
+#include "problems/instance.h"
+#include "problems/problem.h"
+#include "reports/digest.h"
 #include "tokitai/device.h"
 
 namespace tokitai::evidence {
@@ -43,8 +43,8 @@ struct ProblemResult {
 };
 
 // Of what a call over this memory reads, and of what it writes, as they are now.
-NamedDigests input_digests(const testing::Instance& instance);
-NamedDigests output_digests(const testing::Instance& instance);
+NamedDigests input_digests(const problems::Instance& instance);
+NamedDigests output_digests(const problems::Instance& instance);
 
 struct VerifyResult {
   std::vector<OperatorResult> operators;
@@ -54,13 +54,13 @@ struct VerifyResult {
 };
 
 // Called before each problem: the problem, how many are done, how many there are.
-using Progress = std::function<void(const testing::Problem&, std::size_t, std::size_t)>;
+using Progress = std::function<void(const problems::Problem&, std::size_t, std::size_t)>;
 
 // Whether the elements of inputs and outputs are digested on the way: once per problem.
 enum class Digests : std::uint8_t { none, taken };
 
 // `against` says what is right: the reference machine, or for a GPU the cpu device, itself verified.
-VerifyResult verify(const std::vector<testing::Problem>& problems, std::vector<Variant> variants,
+VerifyResult verify(const std::vector<problems::Problem>& problems, std::vector<Variant> variants,
                     const Progress& progress, std::string_view against = "reference", Digests digests = Digests::none);
 
 // The ways to run the cpu device: each instruction set with each thread count, then cut and in a hostile mode.
@@ -75,7 +75,7 @@ Result<std::vector<Variant>> lockstep_variants();
 
 // Has every kernel compiled that verifying these will run, on every core; for devices whose kernels are compiled when
 // they run. What fails to compile is told again where it runs.
-Status compile_ahead(const std::vector<testing::Problem>& problems, std::vector<Variant>& variants,
+Status compile_ahead(const std::vector<problems::Problem>& problems, std::vector<Variant>& variants,
                      const CompileProgress& progress);
 
 }  // namespace tokitai::evidence

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <mutex>
 
-#include "compiler/library.h"
+#include "base/library.h"
 #include "proofs/prover.h"
 
 namespace tokitai::proofs {
@@ -28,7 +28,7 @@ Result<const Prover*> load() {
   std::string why;
   for (const std::string& path : candidates()) {
     std::string reason;
-    void* library = compiler::open_library(path, reason);
+    void* library = base::open_library(path, reason);
     if (library == nullptr) {
       why += fmt::format("{}{}", why.empty() ? "" : "; ", reason);
       continue;

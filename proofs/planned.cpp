@@ -7,14 +7,14 @@
 #include <set>
 #include <tuple>
 
+#include "contract/registry.h"
 #include "contract/ways.h"
-#include "runtime/registry.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
 
 namespace tokitai::proofs {
 namespace {
 
-using testing::Problem;
+using problems::Problem;
 
 // Targets that differ in what a planner asks about.
 std::vector<compiler::Target> kinds_of_target() {
@@ -38,9 +38,9 @@ std::string columns() {
 
 Result<std::vector<Problem>> problems() {
   std::vector<Problem> all;
-  for (const testing::Use use : {testing::Use::verify, testing::Use::verify_gpu, testing::Use::verify_lockstep,
-                                 testing::Use::bench, testing::Use::bench_gpu, testing::Use::compile}) {
-    auto some = testing::problems(use);
+  for (const problems::Use use : {problems::Use::verify, problems::Use::verify_gpu, problems::Use::verify_lockstep,
+                                  problems::Use::bench, problems::Use::bench_gpu, problems::Use::compile}) {
+    auto some = problems::for_use(use);
     if (!some.ok()) return some.status();
     all.insert(all.end(), some->begin(), some->end());
   }
@@ -64,7 +64,7 @@ Result<std::vector<Problem>> problems() {
                           "1,2,4,8,300,8192");
     else
       continue;
-    auto grid = testing::parse_problems(line);
+    auto grid = problems::parse_problems(line);
     if (!grid.ok()) return grid.status();
     all.insert(all.end(), grid->begin(), grid->end());
   }
@@ -102,10 +102,10 @@ Result<Subjects> planned() {
   Collection collection;
   std::set<std::string> asked;  // problems that differ in data only plan alike
   for (Problem& problem : all.value()) {
-    problem.family = testing::Family::normal;
-    problem.spread = testing::Spread::uniform;
+    problem.family = problems::Family::normal;
+    problem.spread = problems::Spread::uniform;
     if (!asked.insert(problem.text()).second) continue;
-    auto call = testing::call_without_memory(problem);
+    auto call = problems::call_without_memory(problem);
     if (!call.ok()) return call.status();
     const Pattern pattern = tokitai::pattern_of(*call->contract);
     for (const compiler::Target& target : kinds_of_target())

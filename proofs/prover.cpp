@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/at_once.h"
+#include "base/at_once.h"
 #include "proofs/claims.h"
 
 namespace tokitai::proofs {
@@ -12,7 +12,7 @@ std::vector<Outcome> prove(const Subjects& subjects, const Settings& settings, c
   std::vector<std::vector<Outcome>> outcomes(subjects.parts.size());
   std::atomic<std::size_t> done = 0;
   const Functions functions;
-  compiler::at_once(outcomes.size(), [&](std::size_t i) {
+  base::at_once(outcomes.size(), [&](std::size_t i) {
     const Subject& subject = subjects.parts[i];
     Report report(pattern_of(subject.part), words_of(subject.part), settings);
     std::visit([&](const auto& part) { claim(part, functions, report); }, subject.part);

@@ -24,7 +24,6 @@
 // with the parent and with the worker even so, and may be other memory there than the parent sees: a fork must not
 // touch buffers of a `worker:` or `unix:` device.
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,7 +32,6 @@
 #include <vector>
 
 #include "tokitai/call.h"
-#include "tokitai/process.h"
 #include "tokitai/status.h"
 
 namespace tokitai {
@@ -65,69 +63,7 @@ struct KernelFacts {
 // How many kernels have been compiled, of how many.
 using CompileProgress = std::function<void(std::size_t, std::size_t)>;
 
-// What a machine implements; callers use the operator functions instead. The memory functions are the host's unless
-// a machine has memory of its own.
-class Machine {
- public:
-  Machine() = default;
-  virtual ~Machine() = default;
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-
-  // The call has passed its contract's check. The floating-point mode is the default one.
-  virtual Status run(const Call& call, Outcome& outcome) = 0;
-  // The same where nobody asks for the outcome: may return before the call is done, and what is found wrong later
-  // comes from wait().
-  virtual Status queue(const Call& call);
-  virtual int threads() const { return 1; }
-  virtual std::string description() const = 0;
-  // Scratch memory held between calls, in bytes.
-  virtual std::int64_t scratch_bytes() const { return 0; }
-  // The most scratch memory a checked call takes, without copies of operands.
-  virtual Result<std::int64_t> workspace(const Call& call) const;
-  // Has the kernels of checked calls compiled; machines without a compiler have nothing to do.
-  virtual Status compile_ahead(const std::vector<Call>& calls, const CompileProgress& progress);
-  // How long the kernels of a checked call took to compile when they were, which may be long ago.
-  virtual Result<double> compile_seconds(const Call& call);
-  virtual AccessChecks access_checks() const { return {}; }
-  // Kernels compiled at run time and loaded since the device was opened.
-  virtual std::vector<KernelFacts> kernels() const { return {}; }
-  // Whether a call over a list may have a journal (Call::journal).
-  virtual bool keeps_journal() const { return false; }
-
-  // Whether it works in a fork of the process that made it. Where it does not, none of its other functions is called
-  // there, not even its destructor, but this one when it would go: it closes what the fork has of the parent's.
-  virtual bool survives_fork() const { return false; }
-  virtual void leave_fork() {}
-  bool usable_here() const { return home_.here() || survives_fork(); }
-
-  // Sizes and pointers have been checked for nonsense. See Device for the meaning of each.
-  virtual Result<void*> allocate(std::int64_t bytes);
-  virtual void release(void* memory, std::int64_t bytes);
-  virtual Result<void*> allocate_pinned(std::int64_t bytes);
-  virtual void release_pinned(void* memory, std::int64_t bytes);
-  virtual Status copy_in(void* device, const void* host, std::int64_t bytes);
-  virtual Status copy_out(void* host, const void* device, std::int64_t bytes);
-  virtual Status copy(void* to, const void* from, std::int64_t bytes);
-  virtual Result<bool> holds(const void*) { return false; }
-  virtual Status wait();
-  virtual Result<DeviceMemory> memory();
-  virtual Status trim();
-
-  // The same for all streams of one device, whose marks are of one kind.
-  virtual const void* device() const { return this; }
-  // Null: a device without streams. Its calls are done when they return, so whatever order is asked for holds.
-  virtual Result<std::shared_ptr<Machine>> on(void*) { return std::shared_ptr<Machine>(); }
-  virtual Result<std::shared_ptr<Machine>> on_new_stream() { return std::shared_ptr<Machine>(); }
-  virtual Status wait_for(void*) { return {}; }
-  virtual Result<void*> mark();
-  virtual void release_mark(void* mark);
-  virtual Result<double> seconds_between(void* earlier, void* later);
-
- private:
-  const HomeProcess home_;
-  std::atomic<std::int64_t> host_bytes_ = 0;
-};
+class Machine;  // what a device runs on; callers use the operator functions
 
 // Memory of a device, or pinned host memory; given back when this goes. Holds the device's machine.
 class Buffer {
@@ -178,7 +114,7 @@ class Device {
   // As it was opened: these stand for every copy, in a fork too, and whatever becomes of a worker.
   std::string description() const { return facts_->description; }
   int threads() const { return facts_->threads; }
-  std::int64_t scratch_bytes() const { return machine_->usable_here() ? machine_->scratch_bytes() : 0; }
+  std::int64_t scratch_bytes() const;
 
   // Checks the call against its contract, then runs it. May be called from several threads at once.
   Status run(Call& call, Outcome* outcome = nullptr);
@@ -189,10 +125,9 @@ class Device {
   Status compile_ahead(std::vector<Call> calls, const CompileProgress& progress = {});
   // How long its kernels took to compile when they were, which may be long ago; 0 where nothing is compiled.
   Result<double> compile_seconds(Call& call);
-  AccessChecks access_checks() const { return machine_->usable_here() ? machine_->access_checks() : AccessChecks(); }
+  AccessChecks access_checks() const;
   // The kernels that were compiled at run time and have been loaded; none on the cpu device, which has its own.
   std::vector<KernelFacts> kernels() const;
-  bool keeps_journal() const { return facts_->keeps_journal; }
 
   // A handle that queues on a stream of the caller's: the CUstream or hipStream_t (a cudaStream_t is one) of this
   // device's primary context, in which frameworks work, or null, the driver's default stream. Nothing is waited for,
@@ -243,6 +178,7 @@ class Device {
   Result<double> seconds_between(const Mark& earlier, const Mark& later);
 
  private:
+  friend class Door;  // every call's way to the machine
   struct Facts;
   Device(std::shared_ptr<const Facts> facts, std::shared_ptr<Machine> machine);
   Status usable() const;
@@ -253,7 +189,6 @@ class Device {
   struct Facts {
     std::string name, description;
     int threads;
-    bool keeps_journal;
   };
   std::shared_ptr<const Facts> facts_;
   std::shared_ptr<Machine> machine_;

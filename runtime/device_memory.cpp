@@ -1,17 +1,12 @@
-// Memory on devices: the public calls, and what machines that work in the host's memory make of them.
+// Memory on devices: buffers, copies, and what their sizes and pointers must be.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <cstring>
-#include <new>
+#include <utility>
 
-#include "tokitai/device.h"
+#include "runtime/machine.h"
 
 namespace tokitai {
 namespace {
-
-constexpr std::int64_t kAlignment = 256;
 
 Status check_copy(const void* to, const void* from, std::int64_t bytes) {
   if (bytes < 0) return Status::invalid(fmt::format("a copy of {} bytes; it must not be negative", bytes));
@@ -85,35 +80,5 @@ Status Device::trim() {
   Status s = usable();
   return s.ok() ? machine_->trim() : s;
 }
-Result<void*> Machine::allocate(std::int64_t bytes) {
-  const std::int64_t rounded = (bytes / kAlignment + 1) * kAlignment;
-  void* memory = std::aligned_alloc(kAlignment, static_cast<std::size_t>(rounded));
-  if (memory == nullptr)
-    return Status(Code::unavailable, fmt::format("out of memory: {} bytes asked; this machine has {}", bytes,
-                                                 std::int64_t{sysconf(_SC_PAGESIZE)} * sysconf(_SC_PHYS_PAGES)));
-  host_bytes_ += bytes;
-  return memory;
-}
-void Machine::release(void* memory, std::int64_t bytes) {
-  std::free(memory);
-  host_bytes_ -= bytes;
-}
-Result<void*> Machine::allocate_pinned(std::int64_t bytes) { return Machine::allocate(bytes); }
-void Machine::release_pinned(void* memory, std::int64_t bytes) { Machine::release(memory, bytes); }
-Status Machine::copy_in(void* device, const void* host, std::int64_t bytes) {
-  return Machine::copy(device, host, bytes);
-}
-Status Machine::copy_out(void* host, const void* device, std::int64_t bytes) {
-  return Machine::copy(host, device, bytes);
-}
-Status Machine::copy(void* to, const void* from, std::int64_t bytes) {
-  std::memmove(to, from, static_cast<std::size_t>(bytes));
-  return {};
-}
-Result<DeviceMemory> Machine::memory() {
-  const std::int64_t page = sysconf(_SC_PAGESIZE);
-  return DeviceMemory{host_bytes_, 0, page * sysconf(_SC_AVPHYS_PAGES), page * sysconf(_SC_PHYS_PAGES)};
-}
-Status Machine::trim() { return {}; }
 
 }  // namespace tokitai

@@ -1,16 +1,9 @@
-// The queue of a device: waiting for it and marks in it, and what machines whose calls are done when they return make
-// of them.
+// The queue of a device: its streams, waiting for it, and marks in it.
 #include <fmt/format.h>
 
-#include <chrono>
-
-#include "tokitai/device.h"
+#include "runtime/machine.h"
 
 namespace tokitai {
-
-namespace {
-using Clock = std::chrono::steady_clock;
-}
 
 struct Mark::Point {
   Point(std::shared_ptr<Machine> of, void* place, std::string name)
@@ -71,19 +64,6 @@ Result<Device> Device::on_new_stream() const {
 Result<Device> Device::with(Result<std::shared_ptr<Machine>> machine) const {
   if (!machine.ok()) return machine.status();
   return machine.value() ? Device(facts_, std::move(machine).value()) : *this;
-}
-
-Status Machine::queue(const Call& call) {
-  Outcome ignored;
-  return run(call, ignored);
-}
-Status Machine::wait() { return {}; }
-Result<void*> Machine::mark() { return new Clock::time_point(Clock::now()); }
-void Machine::release_mark(void* mark) { delete static_cast<Clock::time_point*>(mark); }
-Result<double> Machine::seconds_between(void* earlier, void* later) {
-  return std::chrono::duration<double>(*static_cast<const Clock::time_point*>(later) -
-                                       *static_cast<const Clock::time_point*>(earlier))
-      .count();
 }
 
 }  // namespace tokitai

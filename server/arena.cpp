@@ -64,7 +64,7 @@ Mapping::~Mapping() {
 
 Result<std::unique_ptr<Arena>> Arena::make(std::int64_t bytes) {
   std::unique_ptr<Arena> arena(new Arena());
-  arena->file_ = compiler::Descriptor(::memfd_create("tokitai", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  arena->file_ = base::Descriptor(::memfd_create("tokitai", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!arena->file_) return failed("memfd_create");
   const int file = arena->file_.get();
   if (::ftruncate(file, bytes) != 0) return failed(fmt::format("setting its size to {} bytes", bytes));

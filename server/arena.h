@@ -7,7 +7,7 @@
 #include <map>
 #include <mutex>
 
-#include "compiler/files.h"
+#include "base/files.h"
 #include "tokitai/status.h"
 
 namespace tokitai::server {
@@ -56,7 +56,7 @@ class Arena {
 
  private:
   Arena() = default;
-  compiler::Descriptor file_;
+  base::Descriptor file_;
   Mapping whole_;
   mutable std::mutex mutex_;
   std::map<std::int64_t, std::int64_t> free_;  // offset and bytes, neighbours joined

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "compiler/files.h"
+#include "base/files.h"
 #include "server/message.h"
 
 namespace tokitai::server {
 
-using compiler::Descriptor;
+using base::Descriptor;
 using Clock = std::chrono::steady_clock;
 inline constexpr Clock::time_point kNoDeadline = Clock::time_point::max();
 

@@ -15,8 +15,8 @@
 #include <csignal>
 #include <cstring>
 
-#include "compiler/process.h"
-#include "tokitai/process.h"
+#include "base/process.h"
+#include "base/program.h"
 
 // Where the programs of the installed package are. The package's CMake file puts one that knows into whatever is linked
 // with a static library.
@@ -164,7 +164,7 @@ void Child::abandon() {
 
 Result<fs::path> worker_program() {
   constexpr const char* kName = "tokitai-worker";
-  if (const std::string chosen = compiler::environment("TOKITAI_WORKER"); !chosen.empty()) {
+  if (const std::string chosen = base::environment("TOKITAI_WORKER"); !chosen.empty()) {
     if (runs(chosen)) return fs::path(chosen);
     return Status(Code::unavailable, fmt::format("TOKITAI_WORKER names {}, which is no program", chosen));
   }
@@ -184,7 +184,7 @@ Result<fs::path> worker_program() {
     if (runs(folder / kName)) return folder / kName;
     looked += (looked.empty() ? "" : ", ") + folder.string();
   }
-  if (const fs::path found = compiler::find_program(kName); !found.empty()) return found;
+  if (const fs::path found = base::find_program(kName); !found.empty()) return found;
   return Status(Code::unavailable, fmt::format("worker devices need the program {}; it is not in {} nor in PATH, and "
                                                "TOKITAI_WORKER does not name it",
                                                kName, looked));

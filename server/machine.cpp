@@ -5,6 +5,8 @@
 
 #include <new>
 
+#include "runtime/journal_keeper.h"
+#include "runtime/machine.h"
 #include "server/operands.h"
 #include "server/placed_call.h"
 #include "server/server_connection.h"
@@ -128,7 +130,7 @@ class WorkerMachine : public Machine {
     auto call = call_over(body, arena_->at(0), arena_->size());
     if (!call.ok()) return call.status();
     auto reference = open("reference");
-    return reference.ok() ? reference->run(call.value(), &outcome) : reference.status();
+    return reference.ok() ? run_behind(call->journal, reference.value(), call->call, outcome) : reference.status();
   }
 
   const std::unique_ptr<Arena> arena_;

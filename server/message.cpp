@@ -2,26 +2,26 @@
 
 #include <fmt/format.h>
 
+#include "base/bytes.h"
 #include "patterns/journal.h"
-#include "server/bytes.h"
 
 namespace tokitai::server {
 namespace {
 
 Status nonsense(std::string_view what) { return Status::invalid(fmt::format("a malformed message: {}", what)); }
 
-void put(Writer& w, const Status& status) {
+void put(base::Writer& w, const Status& status) {
   w.put(static_cast<std::uint32_t>(status.code()));
   w.put_text(std::string_view(status.message()).substr(0, kMostText));
 }
-Status get_status(Reader& r) {
+Status get_status(base::Reader& r) {
   const auto code = r.get<std::uint32_t>();
   const std::string_view message = r.get_text(kMostText);
   if (code > static_cast<std::uint32_t>(Code::internal)) r.fail();
   return r.failed() || code == 0 ? Status() : Status(static_cast<Code>(code), std::string(message));
 }
 
-void put(Writer& w, const View& view, const Place& place) {
+void put(base::Writer& w, const View& view, const Place& place) {
   w.put(static_cast<std::uint8_t>(view.rank));
   if (!view.present()) return;
   w.put(static_cast<std::uint8_t>(view.type));
@@ -48,7 +48,7 @@ bool may_keep_journal(const PlacedCall& placed, std::int64_t shared_bytes) {
 }
 
 // False: not an operand, or not one inside the shared memory.
-bool get(Reader& r, View& view, Place& place, std::int64_t shared_bytes) {
+bool get(base::Reader& r, View& view, Place& place, std::int64_t shared_bytes) {
   const auto rank = r.get<std::uint8_t>();
   if (r.failed() || rank > kMaxRank) return false;
   if (rank == 0) return true;
@@ -88,7 +88,7 @@ std::int64_t extent_of(const View& view) {
 }
 
 std::array<char, kHeaderBytes> encode(const Header& header) {
-  Writer w;
+  base::Writer w;
   w.put(kMagic);
   w.put(kVersion);
   w.put(static_cast<std::uint16_t>(header.kind));
@@ -99,7 +99,7 @@ std::array<char, kHeaderBytes> encode(const Header& header) {
   return bytes;
 }
 Result<Header> decode_header(std::string_view bytes) {
-  Reader r(bytes);
+  base::Reader r(bytes);
   const auto magic = r.get<std::uint32_t>();
   const auto version = r.get<std::uint16_t>();
   const auto kind = r.get<std::uint16_t>();
@@ -115,7 +115,7 @@ Result<Header> decode_header(std::string_view bytes) {
 }
 
 std::string encode(const Hello& hello) {
-  Writer w;
+  base::Writer w;
   w.put_text(hello.device);
   w.put(static_cast<std::int32_t>(hello.options.threads));
   w.put(static_cast<std::int32_t>(hello.options.plan));
@@ -125,7 +125,7 @@ std::string encode(const Hello& hello) {
   return w.take();
 }
 Result<Hello> decode_hello(std::string_view body) {
-  Reader r(body);
+  base::Reader r(body);
   Hello hello;
   hello.device = r.get_text(kMostText);
   hello.options.threads = r.get<std::int32_t>();
@@ -138,7 +138,7 @@ Result<Hello> decode_hello(std::string_view body) {
 }
 
 std::string encode(const Welcome& welcome) {
-  Writer w;
+  base::Writer w;
   put(w, welcome.status);
   w.put(welcome.threads);
   w.put_text(std::string_view(welcome.description).substr(0, kMostText));
@@ -146,7 +146,7 @@ std::string encode(const Welcome& welcome) {
   return w.take();
 }
 Result<Welcome> decode_welcome(std::string_view body) {
-  Reader r(body);
+  base::Reader r(body);
   Welcome welcome;
   welcome.status = get_status(r);
   welcome.threads = r.get<std::int32_t>();
@@ -161,7 +161,7 @@ Result<Welcome> decode_welcome(std::string_view body) {
 
 std::string encode(const PlacedCall& placed) {
   const Call& call = placed.call;
-  Writer w;
+  base::Writer w;
   w.put(std::uint32_t{0});
   w.put(placed.journal);
   w.put_text(call.contract->name);
@@ -178,14 +178,14 @@ std::string encode(const PlacedCall& placed) {
   return w.take();
 }
 Result<std::uint32_t> memory_of_call(std::string_view body) {
-  Reader r(body);
+  base::Reader r(body);
   const auto memory = r.get<std::uint32_t>();
   if (r.failed()) return nonsense("a call without the number of a memory");
   return memory;
 }
 void set_memory_of_call(std::string& body, std::uint32_t memory) { std::memcpy(body.data(), &memory, kMemoryBytes); }
 Result<PlacedCall> decode_call(std::string_view body, std::int64_t shared_bytes) {
-  Reader r(body);
+  base::Reader r(body);
   PlacedCall placed;
   static_cast<void>(r.get<std::uint32_t>());  // memory_of_call reads it
   placed.journal = r.get<std::int64_t>();
@@ -217,7 +217,7 @@ Result<PlacedCall> decode_call(std::string_view body, std::int64_t shared_bytes)
 }
 
 std::string encode(const Reply& reply) {
-  Writer w;
+  base::Writer w;
   put(w, reply.status);
   w.put(static_cast<std::uint8_t>(reply.outcome.skipped ? 1 : 0));
   w.put(reply.outcome.skipped_tensor);
@@ -226,7 +226,7 @@ std::string encode(const Reply& reply) {
   return w.take();
 }
 Result<Reply> decode_reply(std::string_view body) {
-  Reader r(body);
+  base::Reader r(body);
   Reply reply;
   reply.status = get_status(r);
   const auto skipped = r.get<std::uint8_t>();
@@ -239,13 +239,13 @@ Result<Reply> decode_reply(std::string_view body) {
 }
 
 std::string encode(const BytesNeeded& answer) {
-  Writer w;
+  base::Writer w;
   put(w, answer.status);
   w.put(answer.bytes);
   return w.take();
 }
 Result<BytesNeeded> decode_bytes_needed(std::string_view body) {
-  Reader r(body);
+  base::Reader r(body);
   BytesNeeded answer;
   answer.status = get_status(r);
   answer.bytes = r.get<std::int64_t>();
@@ -254,13 +254,13 @@ Result<BytesNeeded> decode_bytes_needed(std::string_view body) {
 }
 
 std::string encode(const Attach& attach) {
-  Writer w;
+  base::Writer w;
   w.put(attach.memory);
   w.put(attach.bytes);
   return w.take();
 }
 Result<Attach> decode_attach(std::string_view body) {
-  Reader r(body);
+  base::Reader r(body);
   Attach attach;
   attach.memory = r.get<std::uint32_t>();
   attach.bytes = r.get<std::int64_t>();
@@ -268,24 +268,24 @@ Result<Attach> decode_attach(std::string_view body) {
   return attach;
 }
 std::string encode_detach(std::uint32_t memory) {
-  Writer w;
+  base::Writer w;
   w.put(memory);
   return w.take();
 }
 Result<std::uint32_t> decode_detach(std::string_view body) {
-  Reader r(body);
+  base::Reader r(body);
   const auto memory = r.get<std::uint32_t>();
   if (!r.complete()) return nonsense("not a detach");
   return memory;
 }
 
 std::string encode(const Status& status) {
-  Writer w;
+  base::Writer w;
   put(w, status);
   return w.take();
 }
 Result<Told> decode_told(std::string_view body) {
-  Reader r(body);
+  base::Reader r(body);
   Told told{get_status(r)};
   if (!r.complete()) return nonsense("not a status");
   return told;
@@ -317,13 +317,13 @@ constexpr std::int64_t ServerState::* kStateNumbers[] = {
 }  // namespace
 
 std::string encode(const ServerState& state) {
-  Writer w;
+  base::Writer w;
   w.put_text(state.device);
   for (const auto number : kStateNumbers) w.put(state.*number);
   return w.take();
 }
 Result<ServerState> decode_state(std::string_view body) {
-  Reader r(body);
+  base::Reader r(body);
   ServerState state;
   state.device = r.get_text(kMostText);
   for (const auto number : kStateNumbers) state.*number = r.get<std::int64_t>();

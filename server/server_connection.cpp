@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runtime/fork_descriptors.h"
-#include "tokitai/process.h"
+#include "base/fork_descriptors.h"
+#include "base/process.h"
 
 namespace tokitai::server {
 namespace {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "runtime/journal_keeper.h"
 #include "server/arena.h"
 #include "server/placed_call.h"
 
@@ -36,13 +37,13 @@ class Worker {
     auto call = call_of(body);
     if (!call.ok()) return {call.status(), {}};
     Reply reply;
-    reply.status = device_->run(call.value(), &reply.outcome);
+    reply.status = run_behind(call->journal, *device_, call->call, reply.outcome);
     return reply;
   }
   BytesNeeded workspace(std::string_view body) {
     auto call = call_of(body);
     if (!call.ok()) return {call.status(), 0};
-    auto bytes = device_->workspace(call.value());
+    auto bytes = device_->workspace(call->call);
     return bytes.ok() ? BytesNeeded{{}, bytes.value()} : BytesNeeded{bytes.status(), 0};
   }
 
@@ -52,16 +53,13 @@ class Worker {
     Mapping mapping;
   };
 
-  Result<Call> call_of(std::string_view body) {
+  Result<CallOverMemory> call_of(std::string_view body) {
     auto number = memory_of_call(body);
     if (!number.ok()) return number.status();
     const auto memory = memories_.find(number.value());
     if (memory == memories_.end())
       return Status::invalid(fmt::format("a call in memory {}, which was not attached", number.value()));
-    auto call = call_over(body, memory->second.mapping.data(), memory->second.mapping.size());
-    if (call.ok() && call->journal != nullptr && !device_->keeps_journal())
-      return Status(Code::unavailable, fmt::format("the device {} keeps no journal", device_->name()));
-    return call;
+    return call_over(body, memory->second.mapping.data(), memory->second.mapping.size());
   }
 
   std::map<std::uint32_t, Memory> memories_;
@@ -86,7 +84,7 @@ int serve(Channel channel) {
   if (welcome.status.ok()) {
     welcome.threads = worker.device().threads();
     welcome.description = worker.device().description();
-    welcome.keeps_journal = worker.device().keeps_journal();
+    welcome.keeps_journal = keeps_journal(worker.device());
   }
   if (!channel.send(Kind::welcome, first->header.sequence, encode(welcome), kNoDeadline).ok()) return 0;
   if (!welcome.status.ok()) return 0;

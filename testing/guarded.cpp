@@ -10,7 +10,7 @@ namespace tokitai::testing {
 
 GuardedCopy::GuardedCopy(const View& view, Against side) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  const auto extent = static_cast<std::size_t>(extent_of(view));
+  const auto extent = static_cast<std::size_t>(problems::extent_of(view));
   const std::size_t inside = (extent + page - 1) / page * page;
   bytes_ = inside + 2 * page;
   void* all = ::mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

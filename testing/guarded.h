@@ -3,7 +3,7 @@
 #include <map>
 #include <memory>
 
-#include "testing/instance.h"
+#include "problems/instance.h"
 
 namespace tokitai::testing {
 

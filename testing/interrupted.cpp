@@ -7,11 +7,12 @@
 #include <cstring>
 
 #include "patterns/journal.h"
+#include "runtime/journal_keeper.h"
 
 namespace tokitai::testing {
 
-Result<Interrupted> Interrupted::make(const Problem& problem) {
-  auto instance = Instance::make(problem);
+Result<Interrupted> Interrupted::make(const problems::Problem& problem) {
+  auto instance = problems::Instance::make(problem);
   if (!instance.ok()) return instance.status();
   Interrupted one;
   one.call_ = instance->call();
@@ -21,7 +22,7 @@ Result<Interrupted> Interrupted::make(const Problem& problem) {
     auto& offsets = one.offsets_.emplace_back();
     for (std::size_t i = 0; i < set.size(); ++i) {
       offsets[i] = end;
-      end += set[i].present() ? (extent_of(set[i]) + 7) / 8 * 8 : 0;
+      end += set[i].present() ? (problems::extent_of(set[i]) + 7) / 8 * 8 : 0;
     }
   }
   one.before_.resize(static_cast<std::size_t>(end));
@@ -30,18 +31,18 @@ Result<Interrupted> Interrupted::make(const Problem& problem) {
     for (std::size_t i = 0; i < kMaxOperands; ++i)
       if (one.call_.list[t][i].elements() > 0)
         std::memcpy(placed.list[t][i].data, one.call_.list[t][i].data,
-                    static_cast<std::size_t>(extent_of(one.call_.list[t][i])));
+                    static_cast<std::size_t>(problems::extent_of(one.call_.list[t][i])));
   auto reference = open("reference");
   if (!reference.ok()) return reference.status();
   one.after_ = one.before_;
   Call whole = one.over(one.after_.data());
-  whole.journal = nullptr;
   if (Status s = reference->run(whole); !s.ok()) return s;
   // The journal has been used before.
   std::vector<std::byte> earlier = one.before_;
   Journal(earlier.data()).open(6);
   Call used = one.over(earlier.data());
-  if (Status s = reference->run(used); !s.ok()) return s;
+  Outcome ignored;
+  if (Status s = run_behind(earlier.data(), reference.value(), used, ignored); !s.ok()) return s;
   std::memcpy(one.before_.data(), earlier.data(), static_cast<std::size_t>(one.operands_));
   Journal(one.before_.data()).open(7);
   return one;
@@ -49,7 +50,6 @@ Result<Interrupted> Interrupted::make(const Problem& problem) {
 
 Call Interrupted::over(std::byte* memory) const {
   Call call = call_;
-  call.journal = memory;
   for (std::size_t t = 0; t < call.list.size(); ++t)
     for (std::size_t i = 0; i < kMaxOperands; ++i) call.list[t][i].data = memory + offsets_[t][i];
   return call;
@@ -67,7 +67,7 @@ std::string Interrupted::taken_on(std::vector<std::byte> memory, Device& other) 
   if (!begun && !same(before_)) return "something was written before the journal says so";
   Call call = over(memory.data());
   Outcome outcome;
-  if (Status s = other.run(call, &outcome); !s.ok()) return s.message();
+  if (Status s = run_behind(memory.data(), other, call, outcome); !s.ok()) return s.message();
   if (outcome.skipped) return "it was called off";
   return same(after_) ? "" : "it did not come to the same bits";
 }
@@ -85,7 +85,7 @@ Interrupted::Found Interrupted::at_every_instant(Device& ended, Device& other,
       [&] {
         Call call = over(memory.get());
         Outcome outcome;
-        if (!ended.run(call, &outcome).ok()) std::abort();
+        if (!run_behind(memory.get(), ended, call, outcome).ok()) std::abort();
       },
       [&] {
         found.states.emplace_back(shared.begin(), shared.end());

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "testing/instance.h"
+#include "problems/instance.h"
 #include "testing/single_step.h"
 #include "tokitai/device.h"
 
@@ -12,7 +12,7 @@ namespace tokitai::testing {
 
 class Interrupted {
  public:
-  static Result<Interrupted> make(const Problem& problem);
+  static Result<Interrupted> make(const problems::Problem& problem);
 
   struct Found {
     std::int64_t instants = 0;                   // at which something had changed

@@ -33,7 +33,7 @@ bool frozen_bits_differ() {
 }
 
 // Elements of the largest operand.
-std::int64_t largest(const testing::Problem& problem) {
+std::int64_t largest(const problems::Problem& problem) {
   std::int64_t most = 0;
   for (std::int64_t n : problem.list) most = std::max(most, n);
   for (const OperandSpec& spec : problem.contract->operands) {
@@ -56,14 +56,14 @@ bool verify_fails() {
       "gemm.forward m=210 n=40 k=30 type=f16",
       "swiglu.forward rows=3 cols=70001 type=f16 pad=0,3",
       "cast.forward rows=2100 cols=2048 type=f32 to=f32"};  // past the cache
-  auto problems = testing::problems(testing::Use::verify);
+  auto problems = problems::for_use(problems::Use::verify);
   if (!problems.ok()) return true;
-  std::vector<testing::Problem> chosen;
-  for (const testing::Problem& problem : problems.value())
+  std::vector<problems::Problem> chosen;
+  for (const problems::Problem& problem : problems.value())
     if (largest(problem) <= kSmall) chosen.push_back(problem);
   for (std::string_view line : kLarger)
     if (built(line))
-      for (const testing::Problem& problem : testing::parse_problems(line).value()) chosen.push_back(problem);
+      for (const problems::Problem& problem : problems::parse_problems(line).value()) chosen.push_back(problem);
   auto variants = evidence::cpu_variants(cpu_isas(), {1, 3});
   if (!variants.ok()) return true;
   const evidence::VerifyResult result = evidence::verify(chosen, std::move(variants).value(), {});
@@ -80,7 +80,7 @@ bool refusals_fail() {
     if (!built(line)) continue;
     for (Device& device : devices())
       for (std::int64_t value : {std::int64_t{5}, std::int64_t{-1}}) {
-        const auto instance = testing::Instance::make(testing::parse_problems(line).value()[0]).value();
+        const auto instance = problems::Instance::make(problems::parse_problems(line).value()[0]).value();
         Call call = instance.call();
         static_cast<std::int64_t*>(call.operand(1).data)[33] = value;
         const Status status = device.run(call);
@@ -95,7 +95,7 @@ bool conditions_fail() {
   constexpr std::string_view kLine = "cross_entropy.forward_backward rows=3 cols=5 master=yes";  // a mean, or a sum?
   if (!built(kLine)) return false;
   for (Device& device : devices()) {
-    const auto instance = testing::Instance::make(testing::parse_problems(kLine).value()[0]).value();
+    const auto instance = problems::Instance::make(problems::parse_problems(kLine).value()[0]).value();
     Call call = instance.call();
     if (device.run(call).code() != Code::invalid) return true;
   }
@@ -108,7 +108,7 @@ bool exact_sums_fail() {
   constexpr int kColumns = 85;  // several registers at once, one, and a part of one
   if (!built(kLine)) return false;
   for (Device& device : devices()) {
-    const auto instance = testing::Instance::make(testing::parse_problems(kLine).value()[0]).value();
+    const auto instance = problems::Instance::make(problems::parse_problems(kLine).value()[0]).value();
     Call call = instance.call();
     auto* dy = static_cast<std::uint16_t*>(call.operand(0).data);
     constexpr std::uint16_t kTerms[] = {0x3c00, 0x1000, 0x0001};
@@ -127,7 +127,7 @@ bool lone_nans_fail() {
   if (!built(kLine)) return false;
   for (Device& device : devices())
     for (int c = 0; c < kColumns; ++c) {
-      const auto instance = testing::Instance::make(testing::parse_problems(kLine).value()[0]).value();
+      const auto instance = problems::Instance::make(problems::parse_problems(kLine).value()[0]).value();
       Call call = instance.call();
       static_cast<std::uint16_t*>(call.operand(2).data)[c] = 0xfe01;  // beta
       if (!device.run(call).ok()) return true;
@@ -156,7 +156,7 @@ bool bounds_fail() {
     if (!built(line)) continue;
     for (Device& device : devices())
       for (const auto side : {testing::Against::begin, testing::Against::end}) {
-        const auto instance = testing::Instance::make(testing::parse_problems(line).value()[0]).value();
+        const auto instance = problems::Instance::make(problems::parse_problems(line).value()[0]).value();
         const testing::GuardedCall guarded(instance.call(), side);
         Call call = guarded.call();
         if (!guarded.has_memory() || !device.run(call).ok()) return true;
@@ -169,7 +169,7 @@ bool bounds_fail() {
 bool journals_fail() {
   constexpr std::string_view kLine = "adamw.step n=3+195+1+64 t=2 type=f16";
   if (!built(kLine)) return false;
-  const auto step = testing::Interrupted::make(testing::parse_problems(kLine).value()[0]).value();
+  const auto step = testing::Interrupted::make(problems::parse_problems(kLine).value()[0]).value();
   std::vector<Device> all{open("reference").value(), open("cpu", {.threads = 1, .isa = cpu_isas().front()}).value()};
   for (Device& ended : all)
     for (Device& other : all)

@@ -3,9 +3,9 @@
 // every test run.
 #include <gtest/gtest.h>
 
+#include "accuracy/accuracy.h"
 #include "compiler/compiler.h"
 #include "contract/contract.h"
-#include "evidence/accuracy.h"
 #include "evidence/verify.h"
 
 namespace tokitai {
@@ -17,7 +17,7 @@ TEST(Skeleton, IsTheOnlyFamilyOfThisLibrary) {
 }
 
 TEST(Skeleton, EqualsTheReferenceBitForBitInEveryWayOfRunningIt) {
-  const auto problems = testing::problems(testing::Use::verify);
+  const auto problems = problems::for_use(problems::Use::verify);
   ASSERT_TRUE(problems.ok()) << problems.status().message();
   auto variants = evidence::cpu_variants(cpu_isas(), {1, 2, 5});
   ASSERT_TRUE(variants.ok()) << variants.status().message();
@@ -30,7 +30,7 @@ TEST(Skeleton, EqualsTheReferenceBitForBitInEveryWayOfRunningIt) {
 // A new operator has its GPU kernels at once: here they run on checked fibers, with warps of 32 and of 64.
 TEST(Skeleton, EqualsTheReferenceOnCheckedFibers) {
   if (!compiler::toolchain(compiler::Vendor::host).ok()) GTEST_SKIP() << "no C++ compiler";
-  const auto problems = testing::problems(testing::Use::verify_lockstep);
+  const auto problems = problems::for_use(problems::Use::verify_lockstep);
   ASSERT_TRUE(problems.ok()) << problems.status().message();
   std::vector<evidence::Variant> variants;
   for (const char* name : {"lockstep", "lockstep:64"}) variants.push_back({name, open(name).value()});
@@ -45,7 +45,7 @@ TEST(Skeleton, EqualsTheReferenceOnCheckedFibers) {
 }
 
 TEST(Skeleton, NoDerivedBoundIsExceeded) {
-  const auto problems = testing::problems(testing::Use::accuracy);
+  const auto problems = problems::for_use(problems::Use::accuracy);
   ASSERT_TRUE(problems.ok()) << problems.status().message();
   Device device = open("cpu").value();
   const auto found = evidence::accuracy(problems.value(), device);

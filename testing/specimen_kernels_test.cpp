@@ -5,14 +5,14 @@
 #include "compiler/compiler.h"
 #include "evidence/verify.h"
 #include "machines/device/plan.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
 
 namespace tokitai {
 namespace {
 
 TEST(Specimen, EqualsTheReferenceOnCheckedFibers) {
   if (!compiler::toolchain(compiler::Vendor::host).ok()) GTEST_SKIP() << "no C++ compiler";
-  const auto problems = testing::problems(testing::Use::verify_lockstep);
+  const auto problems = problems::for_use(problems::Use::verify_lockstep);
   ASSERT_TRUE(problems.ok()) << problems.status().message();
   auto made = evidence::lockstep_variants();
   ASSERT_TRUE(made.ok()) << made.status().message();
@@ -27,15 +27,15 @@ TEST(Specimen, EqualsTheReferenceOnCheckedFibers) {
 }
 
 TEST(Specimen, CompilesAndPassesTheAuditForAGpuOfEachVendor) {
-  const auto problems = testing::problems(testing::Use::compile);
+  const auto problems = problems::for_use(problems::Use::compile);
   ASSERT_TRUE(problems.ok()) << problems.status().message();
   std::vector<compiler::Header> headers;
   for (const device::Text& text : device::device_headers()) headers.push_back({text.name, text.text});
   for (const char* name : {"sm_90a", "gfx942"}) {
     const compiler::Target target = compiler::find_target(name).value();
     if (!compiler::toolchain(target.vendor).ok()) continue;
-    for (const testing::Problem& problem : problems.value()) {
-      const Call call = testing::call_without_memory(problem).value();
+    for (const problems::Problem& problem : problems.value()) {
+      const Call call = problems::call_without_memory(problem).value();
       const auto program = device::plan(call, {target, 132});
       ASSERT_TRUE(program.ok()) << program.status().message();
       const Record record = describe(call);

@@ -2,8 +2,8 @@
 // family (cmake/skeleton.cmake). tools/mutants.py runs the same on a broken row pattern.
 #include <gtest/gtest.h>
 
+#include "accuracy/accuracy.h"
 #include "contract/build.h"
-#include "evidence/accuracy.h"
 #include "evidence/verify.h"
 #include "operators/tests/edges.h"
 
@@ -11,7 +11,7 @@ namespace tokitai {
 namespace {
 
 TEST(Specimen, EqualsTheReferenceBitForBitInEveryWayOfRunningIt) {
-  const auto problems = testing::problems(testing::Use::verify);
+  const auto problems = problems::for_use(problems::Use::verify);
   ASSERT_TRUE(problems.ok()) << problems.status().message();
   auto variants = evidence::cpu_variants(cpu_isas(), {1, 2, 5});
   ASSERT_TRUE(variants.ok()) << variants.status().message();
@@ -22,7 +22,7 @@ TEST(Specimen, EqualsTheReferenceBitForBitInEveryWayOfRunningIt) {
 }
 
 TEST(Specimen, NoDerivedBoundIsExceeded) {
-  const auto problems = testing::problems(testing::Use::accuracy);
+  const auto problems = problems::for_use(problems::Use::accuracy);
   ASSERT_TRUE(problems.ok()) << problems.status().message();
   Device device = open("cpu").value();
   const auto found = evidence::accuracy(problems.value(), device);

@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string bytes_of(const fs::path& path) { return read_file(path).value(); }
-void put(const fs::path& path, const std::string& bytes) { ASSERT_TRUE(write_file(path, bytes).ok()); }
+std::string bytes_of(const fs::path& path) { return base::read_file(path).value(); }
+void put(const fs::path& path, const std::string& bytes) { ASSERT_TRUE(base::write_file(path, bytes).ok()); }
 void flip(const fs::path& path, std::size_t at) {
   std::string bytes = bytes_of(path);
   bytes.at(at) = static_cast<char>(bytes.at(at) ^ 1);
@@ -73,18 +73,18 @@ TEST_F(CacheTest, DamagedEntryIsRebuiltAndReplaced) {
       {"longer binary", [&] { put(path / "binary", made.binary + "x"); }},
       {"no binary", [&] { fs::remove(path / "binary"); }},
       {"no text", [&] { fs::remove(path / "text"); }},
-      {"no manifest", [&] { fs::remove(path / "manifest.json"); }},
-      {"empty manifest", [&] { put(path / "manifest.json", ""); }},
-      {"manifest of another type", [&] { put(path / "manifest.json", "[1, 2]"); }},
+      {"no manifest", [&] { fs::remove(path / "manifest"); }},
+      {"empty manifest", [&] { put(path / "manifest", ""); }},
+      {"manifest of another type", [&] { put(path / "manifest", "[1, 2]"); }},
       {"changed figure",
        [&] {
-         std::string text = bytes_of(path / "manifest.json");
-         text.replace(text.find("\"registers\": ") + 13, 1, "9999");
-         put(path / "manifest.json", text);
+         std::string text = bytes_of(path / "manifest");
+         text.replace(text.find("registers=") + 10, 1, "9999");
+         put(path / "manifest", text);
        }},
       {"entry of another key",
        [&] {
-         for (const char* file : {"binary", "text", "manifest.json"}) put(path / file, bytes_of(entry(other) / file));
+         for (const char* file : {"binary", "text", "manifest"}) put(path / file, bytes_of(entry(other) / file));
        }},
       {"binary is a folder",
        [&] {
@@ -171,8 +171,7 @@ TEST_F(CacheTest, SizeLimitRemovesTheLeastRecentlyUsed) {
   const Artifact a = get(kernel("a", "q[i]")), b = get(kernel("b", "q[i]"));
   const auto size = Cache::open()->list().front().bytes;
   const auto age = [&](const Artifact& artifact, int seconds) {
-    fs::last_write_time(entry(artifact) / "manifest.json",
-                        fs::file_time_type::clock::now() - std::chrono::seconds(seconds));
+    fs::last_write_time(entry(artifact) / "manifest", fs::file_time_type::clock::now() - std::chrono::seconds(seconds));
   };
   age(a, 200);
   age(b, 100);
@@ -198,7 +197,7 @@ TEST_F(CacheTest, GcRemovesWhatDeadProcessesLeft) {
   put(dead / "binary", "half");
   put(folder() / "cache" / "locks" / std::string(64, 'a'), "");
   flip(entry(other) / "binary", 5);
-  const Descriptor held(::open(alive.c_str(), O_RDONLY));
+  const base::Descriptor held(::open(alive.c_str(), O_RDONLY));
   ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
   const auto swept = Cache::open()->gc();
   EXPECT_EQ(swept.entries, 1);  // the damaged one
@@ -249,7 +248,7 @@ void ask_at_once(const Target& target, const fs::path& answers) {
       lines +=
           source.label + (artifact->from_cache ? " found " : " compiled ") + artifact->manifest.binary_digest + "\n";
     }
-    ::_exit(write_file(answers / std::to_string(process), lines).ok() ? 0 : 1);
+    ::_exit(base::write_file(answers / std::to_string(process), lines).ok() ? 0 : 1);
   }
   for (const pid_t child : children) {
     int state = 0;

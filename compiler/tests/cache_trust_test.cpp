@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sha256.h"
 #include "compiler/cache.h"
-#include "compiler/sha256.h"
 #include "compiler/tests/kernels.h"
 
 namespace tokitai::compiler::testing {
@@ -80,7 +80,7 @@ TEST_F(CacheTrust, MakesFoldersThatOnlyTheirOwnerMayEnter) {
 TEST_F(CacheTrust, DoesNotUseWhatOthersMayHaveWritten) {
   const Artifact made = get();
   const fs::path entry = cache() / made.manifest.key;
-  for (const fs::path& path : {entry, entry / "binary", entry / "text", entry / "manifest.json"}) {
+  for (const fs::path& path : {entry, entry / "binary", entry / "text", entry / "manifest"}) {
     ASSERT_TRUE(get().from_cache);
     ASSERT_EQ(::chmod(path.c_str(), 0777), 0);
     EXPECT_NE(Cache::open()->verify()[0].damage, "") << path;
@@ -94,15 +94,15 @@ TEST_F(CacheTrust, DoesNotUseWhatOthersMayHaveWritten) {
 
 TEST_F(CacheTrust, DoesNotBelieveADigestThatOthersMayHaveNoted) {
   const fs::path file = folder() / "compiler", memory = folder() / "memory";
-  ASSERT_TRUE(write_file(file, "one").ok());
-  const auto digest = sha256_of_file(file, memory);
+  ASSERT_TRUE(base::write_file(file, "one").ok());
+  const auto digest = base::sha256_of_file(file, memory);
   ASSERT_TRUE(digest.ok());
   const fs::path note = fs::directory_iterator(memory)->path();
   const std::string name = note.filename().string(), lie(64, '0');
-  ASSERT_TRUE(write_file(note, lie + " " + sha256(name + lie) + "\n").ok());
-  EXPECT_EQ(sha256_of_file(file, memory).value(), lie);  // ours: who can write it can write everything of ours
+  ASSERT_TRUE(base::write_file(note, lie + " " + base::sha256(name + lie) + "\n").ok());
+  EXPECT_EQ(base::sha256_of_file(file, memory).value(), lie);  // ours: who can write it can write everything of ours
   ASSERT_EQ(::chmod(note.c_str(), 0666), 0);
-  EXPECT_EQ(sha256_of_file(file, memory).value(), digest.value());
+  EXPECT_EQ(base::sha256_of_file(file, memory).value(), digest.value());
 }
 
 }  // namespace

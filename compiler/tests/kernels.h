@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
 #include "compiler/compiler.h"
-#include "compiler/files.h"
 
 namespace tokitai::compiler::testing {
 
@@ -71,7 +71,7 @@ class WithFolder : public ::testing::Test {
   const std::filesystem::path& folder() const { return temporary_->path(); }
 
  private:
-  Result<TemporaryFolder> temporary_ = TemporaryFolder::make();
+  Result<base::TemporaryFolder> temporary_ = base::TemporaryFolder::make();
   std::vector<std::pair<std::string, std::string>> before_;  // the environment
 };
 

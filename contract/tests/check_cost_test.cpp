@@ -7,7 +7,7 @@
 #include <string>
 
 #include "contract/contract.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
 
 namespace {
 thread_local std::int64_t allocations = 0;
@@ -25,7 +25,7 @@ namespace tokitai {
 namespace {
 
 std::int64_t allocations_of_check(const std::string& line) {
-  Call call = testing::call_without_memory(testing::parse_problems(line).value().front()).value();
+  Call call = problems::call_without_memory(problems::parse_problems(line).value().front()).value();
   call.symbols = {};
   const std::int64_t before = allocations;
   const Status status = check(call);
@@ -54,7 +54,7 @@ TEST(CheckCost, AGoodListFormsOneTable) {
 // The control: a refusal is formed, and counted.
 TEST(CheckCost, ARefusalIsCounted) {
   Call call =
-      testing::call_without_memory(testing::parse_problems("softmax.forward rows=3 cols=5").value().front()).value();
+      problems::call_without_memory(problems::parse_problems("softmax.forward rows=3 cols=5").value().front()).value();
   call.operands[0].shape[1] = -1;
   const std::int64_t before = allocations;
   EXPECT_FALSE(check(call).ok());

@@ -10,7 +10,7 @@
 #include <regex>
 #include <set>
 
-#include "runtime/registry.h"
+#include "contract/registry.h"
 
 namespace tokitai {
 namespace {
@@ -74,7 +74,7 @@ std::vector<std::string> found_in(const std::string& code) {
 TEST(Names, NoPatternMachineOrHarnessKnowsAnOperatorOrAnOption) {
   int files = 0;
   std::set<std::string_view> needed;
-  for (const char* folder : {"patterns", "machines", "bench", "testing", "evidence"})
+  for (const char* folder : {"patterns", "machines", "bench", "testing", "problems", "reports", "evidence", "accuracy"})
     for (const fs::path& path : fs::recursive_directory_iterator(fs::path(TK_SOURCES) / folder)) {
       const std::string file = fs::relative(path, TK_SOURCES).string();
       const bool shipped = file.find("/tests/") == std::string::npos && !file.starts_with("testing/package") &&

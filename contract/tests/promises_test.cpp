@@ -12,7 +12,7 @@
 #include <set>
 #include <sstream>
 
-#include "runtime/registry.h"
+#include "contract/registry.h"
 
 namespace tokitai {
 namespace {
@@ -102,7 +102,8 @@ std::set<std::string> tests_there_are() {
   const auto between = [](const std::string& text, std::size_t begin, std::string_view ends) {
     return text.substr(begin, text.find_first_of(ends, begin) - begin);
   };
-  for (const char* folder : {"contract", "evidence", "machines", "operators", "server", "testing"})
+  for (const char* folder :
+       {"accuracy", "base", "contract", "evidence", "machines", "operators", "reports", "server", "testing"})
     for (const fs::path& path : fs::recursive_directory_iterator(fs::path(TK_SOURCES) / folder)) {
       const std::string text = path.extension() == ".cpp" ? text_of(path) : "";
       for (const char* macro : {"\nTEST(", "\nTEST_F(", "\nTEST_P("})

@@ -7,18 +7,18 @@
 #include <limits>
 
 #include "contract/contract.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
 
 namespace tokitai {
 namespace {
 
 // A small problem of every operator, outputs in the storage type, with and without optional operands.
 template <class F> void for_every_operator(const F& look) {
-  const auto all = testing::problems(testing::Use::verify).value();
+  const auto all = problems::for_use(problems::Use::verify).value();
   for (const Contract* contract : contracts()) {
     const auto first = std::find_if(all.begin(), all.end(), [&](const auto& p) { return p.contract == contract; });
     ASSERT_NE(first, all.end()) << contract->name;
-    testing::Problem problem = *first;
+    problems::Problem problem = *first;
     problem.pad = 0;
     problem.in_place = false;
     problem.single.clear();
@@ -30,9 +30,9 @@ template <class F> void for_every_operator(const F& look) {
     if (contract->list) problem.list = {4, 4};
     const auto own = problem.sizes;
     for (auto& [symbol, size] : problem.sizes) size = 4;
-    if (!testing::call_without_memory(problem).ok()) problem.sizes = own;  // they have to do with each other
+    if (!problems::call_without_memory(problem).ok()) problem.sizes = own;  // they have to do with each other
     SCOPED_TRACE(problem.text());
-    const auto instance = testing::Instance::make(problem);
+    const auto instance = problems::Instance::make(problem);
     ASSERT_TRUE(instance.ok()) << instance.status().message();
     Call good = instance->call();
     ASSERT_TRUE(check(good).ok());

@@ -10,6 +10,7 @@
 #include "contract/contract.h"
 #include "contract/formula.h"
 #include "contract/parse.h"
+#include "contract/registry.h"
 #include "contract/workspace.h"
 #include "operators/adamw/definition.h"
 #include "operators/cross_entropy/definition.h"
@@ -19,8 +20,7 @@
 #include "operators/layernorm/definition.h"
 #include "operators/rmsnorm/definition.h"
 #include "operators/softmax/definition.h"
-#include "runtime/registry.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
 #include "tokitai/tokitai.h"
 
 namespace tokitai {
@@ -216,11 +216,11 @@ TEST(Definitions, NameGemmsOperandsAsTheContractDoes) {
 
 // A checked call over memory of its own.
 struct Checked {
-  testing::Instance instance;
+  problems::Instance instance;
   Call call;
 };
-Checked checked(const testing::Problem& problem) {
-  Checked c{testing::Instance::make(problem).value(), {}};
+Checked checked(const problems::Problem& problem) {
+  Checked c{problems::Instance::make(problem).value(), {}};
   c.call = c.instance.call();
   const Status status = check(c.call);
   EXPECT_TRUE(status.ok()) << status.message();
@@ -248,7 +248,7 @@ TEST(Lists, WhatACallHasOnceStandsBehindTheTensorsOperands) {
 
 // A formula's symbols are those of the set at hand; a list of tensors leaves no symbol behind that is only the last's.
 TEST(Lists, FormulasSeeEachTensorsOwnSize) {
-  const Checked c = checked(testing::parse_problems("adamw.step n=10+0+5 t=1").value()[0]);
+  const Checked c = checked(problems::parse_problems("adamw.step n=10+0+5 t=1").value()[0]);
   EXPECT_EQ(evaluate("n * n", c.call, 1).value(), 125);
   EXPECT_EQ(dimension(c.call, "n"), 0);
 }
@@ -256,7 +256,7 @@ TEST(Lists, FormulasSeeEachTensorsOwnSize) {
 // Rows of the table are counted as they are asked for: once each, however often.
 TEST(Cost, OfAGatherIsTheRowsThatItReads) {
   std::int64_t index[] = {3, 8, 3, 3, 0};
-  Checked c = checked(testing::parse_problems("embedding.forward queries=5 dim=7 vocab=9 index=i64").value()[0]);
+  Checked c = checked(problems::parse_problems("embedding.forward queries=5 dim=7 vocab=9 index=i64").value()[0]);
   c.call.operands[1].data = index;
   EXPECT_EQ(cost_of(c.call, Values::read).bytes_read, 5 * 8 + 3 * 7 * 2);
   EXPECT_EQ(cost_of(c.call, Values::read).bytes_written, 5 * 7 * 2);
@@ -291,7 +291,7 @@ TEST(Cost, CountsEachInputReadOnceAndEachOutputWrittenOnce) {
   };
   for (const auto& [line, read, written, flops] : expected) {
     SCOPED_TRACE(line);
-    const Checked c = checked(testing::parse_problems(line).value()[0]);
+    const Checked c = checked(problems::parse_problems(line).value()[0]);
     const Cost cost = cost_of(c.call, Values::read);
     EXPECT_EQ(cost.bytes_read, read);
     EXPECT_EQ(cost.bytes_written, written);
@@ -321,7 +321,7 @@ TEST(Workspace, BoundsTheScratchOfACall) {
       "gemm.grad_b m=257 n=33,1030 k=97",
   };
   for (const char* line : lines)
-    for (const testing::Problem& problem : testing::parse_problems(line).value())
+    for (const problems::Problem& problem : problems::parse_problems(line).value())
       for (int threads : {1, 3}) {
         SCOPED_TRACE(problem.text() + (threads == 1 ? ", 1 thread" : ", 3 threads"));
         Checked c = checked(problem);
@@ -360,7 +360,7 @@ TEST(Workspace, OfTheLargestCallsDoesNotOverflow) {
 }
 
 TEST(Workspace, OfAProductIsNoWiderThanTheProduct) {
-  const Checked c = checked(testing::parse_problems("gemm.forward m=1 n=1 k=6000").value()[0]);
+  const Checked c = checked(problems::parse_problems("gemm.forward m=1 n=1 k=6000").value()[0]);
   EXPECT_LE(workspace_bytes(c.call, 1), 4 * (32 * 6000 + kPanelRows * (kPanelInner + 32)));
   EXPECT_EQ(evaluate(workspace_formula(*c.call.contract), c.call, 1).value(), workspace_bytes(c.call, 1));
 }
@@ -369,7 +369,7 @@ TEST(Workspace, OfARowOperatorWithoutColumnSumsIsAFewRowsPerThread) {
   for (const char* name :
        {"layernorm.forward", "softmax.forward", "softmax.backward", "cross_entropy.forward_backward"}) {
     SCOPED_TRACE(name);
-    const Checked c = checked(testing::parse_problems(std::string(name) + " rows=2000 cols=100").value()[0]);
+    const Checked c = checked(problems::parse_problems(std::string(name) + " rows=2000 cols=100").value()[0]);
     const std::int64_t partial_sums = 4 * ((2000 + 31) / 32);  // of the mean loss
     EXPECT_LE(workspace_bytes(c.call, 2), 2 * (kRowMachineBytes + 3 * row_buffer_bytes(100) + partial_sums));
   }

@@ -9,12 +9,12 @@
 #include <random>
 #include <stdexcept>
 
-#include "compiler/files.h"
-#include "contract/json.h"
+#include "base/files.h"
 #include "evidence/base64.h"
 #include "evidence/envelope.h"
 #include "evidence/replay.h"
 #include "evidence/tests/sample.h"
+#include "reports/contract_json.h"
 
 namespace tokitai::evidence {
 namespace {
@@ -141,7 +141,7 @@ TEST(Audit, TellsAContractWithAnotherWord) {
 }
 
 TEST(Audit, TellsAReportThatWasChanged) {
-  const auto folder = compiler::TemporaryFolder::make();
+  const auto folder = base::TemporaryFolder::make();
   const auto files = bundle(sample_predicate(), nullptr);
   for (const ReportFile& file : files) std::ofstream(folder->path() / file.name) << file.text;
   EXPECT_TRUE(audit(files[0].text, {}, folder->path()).status().ok());
@@ -236,12 +236,12 @@ TEST(Audit, RefusesAListOfMoreTensorsThanAnyModelHas) {
   std::string many = "adamw.step t=1 n=1";
   for (int term = 0; term < 97; ++term) many += "+0*1048576";
   for (const std::string& line : {many, std::string("adamw.step t=1 n=1*65535+0*2")}) {
-    const auto refused = testing::parse_problems(line);
+    const auto refused = problems::parse_problems(line);
     ASSERT_FALSE(refused.ok()) << line;
     EXPECT_NE(refused.status().message().find("more than 65536 tensors"), std::string::npos);
     expect(edited([&](Json& s) { s["predicate"]["problems"][2]["line"] = line; }), Code::check_failed, "65536 tensors");
   }
-  EXPECT_EQ(testing::parse_problems("adamw.step t=1 n=1*65535+0").value().front().list.size(), 65536u);
+  EXPECT_EQ(problems::parse_problems("adamw.step t=1 n=1*65535+0").value().front().list.size(), 65536u);
 }
 
 TEST(Audit, LooksAtNoMoreTensorsThanABundleCanNeed) {
@@ -282,7 +282,7 @@ std::vector<ProblemResult> lines(const std::vector<std::string>& texts) {
 // Each is little, and all of them are too much: the first is not begun.
 TEST(Replay, LimitsTheWorkOfABundleBeforeAnyIsDone) {
   Device device = open("reference").value();
-  const Progress begun = [](const testing::Problem& problem, std::size_t, std::size_t) {
+  const Progress begun = [](const problems::Problem& problem, std::size_t, std::size_t) {
     throw std::logic_error("begun: " + problem.text());
   };
   for (const char* line : {"gemm.forward m=2048 n=2048 k=2048", "softmax.forward rows=2000000 cols=100"}) {
@@ -294,8 +294,8 @@ TEST(Replay, LimitsTheWorkOfABundleBeforeAnyIsDone) {
 
 TEST(Replay, TakesAllProblemsOfTheOperatorsOwnFiles) {
   std::vector<std::string> all;
-  for (const testing::Use use : {testing::Use::verify, testing::Use::verify_gpu})
-    for (const testing::Problem& problem : testing::problems(use).value()) all.push_back(problem.text());
+  for (const problems::Use use : {problems::Use::verify, problems::Use::verify_gpu})
+    for (const problems::Problem& problem : problems::for_use(use).value()) all.push_back(problem.text());
   const Status status = replayable(lines(all), 1);
   EXPECT_TRUE(status.ok()) << status.message();
 }

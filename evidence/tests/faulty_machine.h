@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "machines/reference/machine.h"
+#include "runtime/machine.h"
 
 namespace tokitai {
 

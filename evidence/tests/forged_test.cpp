@@ -7,13 +7,13 @@
 #include <regex>
 #include <set>
 
-#include "compiler/files.h"
-#include "contract/json.h"
+#include "base/files.h"
 #include "evidence/audit.h"
 #include "evidence/envelope.h"
 #include "evidence/objections.h"
 #include "evidence/report_text.h"
 #include "evidence/tests/sample.h"
+#include "reports/contract_json.h"
 
 namespace tokitai::evidence {
 namespace {
@@ -29,9 +29,9 @@ const Json& honest() {
 Audit audit_of(const Json& statement) {
   static const PrivateKey key = sample_key();
   static const auto folder = [] {
-    auto made = compiler::TemporaryFolder::make();
+    auto made = base::TemporaryFolder::make();
     for (const ReportFile& file : bundle(full_predicate(), nullptr))
-      EXPECT_TRUE(compiler::write_file(made->path() / file.name, file.text).ok());
+      EXPECT_TRUE(base::write_file(made->path() / file.name, file.text).ok());
     return made;
   }();
   return audit(sealed(canonical(statement), key), key.public_key(), folder->path());

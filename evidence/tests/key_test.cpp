@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "compiler/files.h"
+#include "base/files.h"
 #include "evidence/base64.h"
 #include "evidence/envelope.h"
 #include "evidence/tests/sample.h"
@@ -21,11 +21,11 @@ namespace fs = std::filesystem;
 
 class KeyFiles : public ::testing::Test {
  protected:
-  compiler::TemporaryFolder folder_ = compiler::TemporaryFolder::make().value();
+  base::TemporaryFolder folder_ = base::TemporaryFolder::make().value();
   fs::path path_ = folder_.path() / "mine.key";
 };
 
-std::string text_of(const fs::path& path) { return compiler::read_file(path).value(); }
+std::string text_of(const fs::path& path) { return base::read_file(path).value(); }
 mode_t mode_of(const fs::path& path) {
   struct stat about{};
   return stat(path.c_str(), &about) == 0 ? about.st_mode & 0777 : 0;

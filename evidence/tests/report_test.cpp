@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "evidence/page.h"
 #include "evidence/svg.h"
 #include "evidence/tests/sample.h"
+#include "reports/page.h"
 
 namespace tokitai::evidence {
 namespace {

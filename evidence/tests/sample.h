@@ -4,16 +4,16 @@
 #include <vector>
 
 #include "evidence/bundle.h"
-#include "evidence/digest.h"
 #include "machines/device/compile_ahead.h"
+#include "reports/digest.h"
 
 namespace tokitai::evidence {
 
 inline VerifyResult sample_result() {
-  std::vector<testing::Problem> problems;
+  std::vector<problems::Problem> problems;
   for (const char* line : {"softmax.forward rows=3 cols=5,6", "adamw.step n=5+9 t=1 data=special",
                            "cross_entropy.forward_backward rows=4 cols=5 pad=3 in_place=yes"})
-    for (const testing::Problem& problem : testing::parse_problems(line).value()) problems.push_back(problem);
+    for (const problems::Problem& problem : problems::parse_problems(line).value()) problems.push_back(problem);
   return verify(problems, {{"cpu, 1 thread", open("cpu", {.threads = 1}).value()}}, {}, "reference", Digests::taken);
 }
 

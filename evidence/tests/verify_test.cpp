@@ -9,6 +9,7 @@
 #include "evidence/tests/faulty_machine.h"
 #include "numerics/half.h"
 #include "patterns/segment.h"
+#include "runtime/machine.h"
 
 namespace tokitai::evidence {
 namespace {
@@ -25,7 +26,7 @@ class IdleMachine : public Machine {
   std::string description() const override { return "does nothing"; }
 };
 
-std::vector<testing::Problem> problems(std::string_view line) { return testing::parse_problems(line).value(); }
+std::vector<problems::Problem> problems(std::string_view line) { return problems::parse_problems(line).value(); }
 
 OperatorResult verify_with(std::string_view line, std::shared_ptr<Machine> machine, bool cut = false,
                            bool hostile = false) {
@@ -70,8 +71,8 @@ TEST(ProblemLines, NothingBetweenTwoSeparatorsIsRefused) {
   for (const char* line :
        {"adamw.step n=++100++5+ t=2", "adamw.step n=5+7 t=2 shift=+1", "adamw.step n=5+7 t=2 master=no+",
         "softmax.forward rows=3,,5 cols=7", "softmax.forward rows= cols=7"})
-    EXPECT_EQ(testing::parse_problems(line).status().code(), Code::invalid) << line;
-  EXPECT_EQ(testing::parse_problems("  softmax.forward   rows=3,5 cols=7 ").value().size(), 2u);
+    EXPECT_EQ(problems::parse_problems(line).status().code(), Code::invalid) << line;
+  EXPECT_EQ(problems::parse_problems("  softmax.forward   rows=3,5 cols=7 ").value().size(), 2u);
 }
 
 TEST(Verify, FindsTheReferenceEqualToItself) {
@@ -190,7 +191,7 @@ TEST(Verify, FailsWhereNothingWasCompared) {
   // Cut along a dimension that no output has.
   Contract contract = *find_contract("softmax.forward");
   contract.batch = "elsewhere";
-  testing::Problem problem = problems("softmax.forward rows=3 cols=5").front();
+  problems::Problem problem = problems("softmax.forward rows=3 cols=5").front();
   problem.contract = &contract;
   const OperatorResult r = verify({problem}, {{"cut", open("reference").value(), true}}, {}).summary;
   EXPECT_EQ(r.compared, 0);
@@ -214,7 +215,7 @@ TEST(Verify, CutsEveryTensorOfAList) {
 }
 
 TEST(Verify, TakesDigestsOfWhatAnyTensorHas) {
-  const auto instance = testing::Instance::make(problems("adamw.step n=5+3 t=1 master=no+yes").front()).value();
+  const auto instance = problems::Instance::make(problems("adamw.step n=5+3 t=1 master=no+yes").front()).value();
   EXPECT_EQ(input_digests(instance).size(), 5U);
   EXPECT_EQ(output_digests(instance).size(), 4U);
 }
@@ -227,13 +228,13 @@ TEST(Verify, CountsNothingWhereThereIsNothingToVerify) {
 }
 
 TEST(Verify, AddsUpOverProblemsAndOperators) {
-  std::vector<testing::Problem> all = problems("softmax.forward rows=3 cols=5,6");
-  for (const testing::Problem& problem : problems("gemm.forward m=2 n=3 k=4")) all.push_back(problem);
+  std::vector<problems::Problem> all = problems("softmax.forward rows=3 cols=5,6");
+  for (const problems::Problem& problem : problems("gemm.forward m=2 n=3 k=4")) all.push_back(problem);
   const auto wrong = [](const Call& call) { static_cast<std::uint16_t*>(last_output(call).data)[0] ^= 1; };
   std::size_t announced = 0;
   const VerifyResult r = verify(
       all, {{"right", open("reference").value()}, {"wrong", Device("wrong", std::make_shared<FaultyMachine>(wrong))}},
-      [&](const testing::Problem&, std::size_t done, std::size_t of) {
+      [&](const problems::Problem&, std::size_t done, std::size_t of) {
         EXPECT_EQ(done, announced++);
         EXPECT_EQ(of, 3u);
       });

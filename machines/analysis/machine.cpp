@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/registry.h"
+#include "contract/registry.h"
 
 namespace tokitai {
 

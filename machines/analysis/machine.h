@@ -5,13 +5,13 @@
 //   terms: whether an output is what is left of larger terms (terms.h)
 //   dual:  an interval around a directional derivative (dual.h)
 #pragma once
+#include "base/float_mode.h"
+#include "contract/kernel_table.h"
 #include "machines/analysis/bound.h"
 #include "machines/analysis/dual.h"
 #include "machines/analysis/elements.h"
 #include "machines/analysis/interval.h"
 #include "machines/analysis/terms.h"
-#include "runtime/float_mode.h"
-#include "runtime/kernel_table.h"
 
 namespace tokitai::analysis {
 

@@ -5,12 +5,12 @@
 #include <atomic>
 #include <utility>
 
+#include "contract/kernel_table.h"
 #include "machines/cpu/lanes.h"
 #include "machines/cpu/plan.h"
 #include "machines/cpu/pool.h"
 #include "patterns/journal.h"
 #include "patterns/names.h"
-#include "runtime/kernel_table.h"
 
 namespace tokitai::cpu::TK_ISA {
 
@@ -156,13 +156,13 @@ template <class D, Type S> Answer finished(const Call& call, const Answer& answe
   return answer;
 }
 
-template <class D, Type S> Answer run_each(const Call& call, Pool& pool) {
+template <class D, Type S> Answer run_each(const Call& call, Pool& pool, std::byte* kept) {
   const std::int64_t units = list_units(list_elements(call));
-  const Journal journal(call.journal);
-  const bool resumed = call.journal != nullptr && journal.begun();
+  const Journal journal(kept);
+  const bool resumed = kept != nullptr && journal.begun();
   const Answer answer = resumed ? Answer{} : check_each<D, S>(call, pool, units);
   if (answer.kind != Answer::good) return finished<D, S>(call, answer);
-  if (call.journal == nullptr) {
+  if (kept == nullptr) {
     pool.run(units, [&](std::int64_t unit, int) {
       for_each_run(call, unit, [&](std::int64_t, const Operands& tensor, std::int64_t begin, std::int64_t end) {
         update<D, S>(call, tensor, begin, end);

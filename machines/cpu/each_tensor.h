@@ -5,12 +5,12 @@
 #include <array>
 #include <atomic>
 
+#include "contract/kernel_table.h"
 #include "machines/cpu/lanes.h"
 #include "machines/cpu/plan.h"
 #include "machines/cpu/pool.h"
 #include "patterns/list.h"
 #include "patterns/names.h"
-#include "runtime/kernel_table.h"
 
 namespace tokitai::cpu::TK_ISA {
 

@@ -10,29 +10,31 @@
 
 namespace tokitai::cpu::TK_ISA {
 
-template <class D, Type S> Answer run(patterns::Each, const Call& call, Pool& pool) {
+template <class D, Type S> Answer run(patterns::Each, const Call& call, Pool& pool, std::byte* journal) {
   if constexpr (kOverList<D>)
-    return run_each<D, S>(call, pool);
+    return run_each<D, S>(call, pool, journal);
   else
     return run_tensor<D, S>(call, pool);
 }
-template <class D, Type> Answer run(patterns::ListSum, const Call& call, Pool& pool) {
+template <class D, Type> Answer run(patterns::ListSum, const Call& call, Pool& pool, std::byte*) {
   return run_list_sum<D>(call, pool);
 }
-template <class D, Type S> Answer run(patterns::Row, const Call& call, Pool& pool) { return run_row<D, S>(call, pool); }
-template <class D, Type S> Answer run(patterns::Segment, const Call& call, Pool& pool) {
+template <class D, Type S> Answer run(patterns::Row, const Call& call, Pool& pool, std::byte*) {
+  return run_row<D, S>(call, pool);
+}
+template <class D, Type S> Answer run(patterns::Segment, const Call& call, Pool& pool, std::byte*) {
   return run_segment<D, S>(call, pool);
 }
-template <class D, Type S> Answer run(patterns::Tile, const Call& call, Pool& pool) {
+template <class D, Type S> Answer run(patterns::Tile, const Call& call, Pool& pool, std::byte*) {
   return run_tile<D, S>(call, pool);
 }
 
-template <class D> Answer run_stored(const Call& call, Pool& pool) {
+template <class D> Answer run_stored(const Call& call, Pool& pool, std::byte* journal) {
   const typename D::Pattern pattern{};
   switch (call.storage) {
-    case Type::bf16: return run<D, Type::bf16>(pattern, call, pool);
-    case Type::f32: return run<D, Type::f32>(pattern, call, pool);
-    default: return run<D, Type::f16>(pattern, call, pool);
+    case Type::bf16: return run<D, Type::bf16>(pattern, call, pool, journal);
+    case Type::f32: return run<D, Type::f32>(pattern, call, pool, journal);
+    default: return run<D, Type::f16>(pattern, call, pool, journal);
   }
 }
 

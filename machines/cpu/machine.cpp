@@ -10,8 +10,11 @@
 #include <system_error>
 #include <thread>
 
+#include "contract/registry.h"
 #include "machines/cpu/pool.h"
-#include "runtime/registry.h"
+#include "runtime/answer.h"
+#include "runtime/journal_keeper.h"
+#include "runtime/machine.h"
 
 namespace tokitai {
 
@@ -92,23 +95,24 @@ class Crew {
   std::atomic<Here*> here_;
 };
 
-class CpuMachine : public Machine {
+class CpuMachine : public Machine, private JournalKeeper {
  public:
   CpuMachine(const Isa& isa, int threads) : isa_(isa), threads_(threads), crew_(threads) {}
 
-  Status run(const Call& call, Outcome& outcome) override {
+  Status run(const Call& call, Outcome& outcome) override { return run_behind(nullptr, call, outcome); }
+  Status run_behind(std::byte* journal, const Call& call, Outcome& outcome) override {
     const Operator* found = find_operator(*call.contract);
     const Kernel kernel = found != nullptr ? found->cpu_kernel(isa_.name) : nullptr;
     if (kernel == nullptr) return no_kernel(call, "cpu");
     try {
       Pool& pool = crew_.pool(threads_);
       const auto held = pool.acquire();
-      return status_of(call, kernel(call, pool), outcome);
+      return status_of(call, kernel(call, pool, journal), outcome);
     } catch (const std::system_error&) {
       return no_threads(threads_);
     }
   }
-  bool keeps_journal() const override { return true; }
+  JournalKeeper* journal_keeper() override { return this; }
   bool survives_fork() const override { return true; }
   int threads() const override { return threads_; }
   std::int64_t scratch_bytes() const override {
@@ -130,13 +134,6 @@ class CpuMachine : public Machine {
 
 }  // namespace
 
-std::vector<std::string> supported_isas() {
-  std::vector<std::string> names;
-  for (const Isa& isa : kIsas)
-    if (isa.supported()) names.emplace_back(isa.name);
-  return names;
-}
-
 Result<std::shared_ptr<Machine>> make_machine(const DeviceOptions& options) {
   if (options.threads < 0 || options.threads > kMostThreads)
     return Status::invalid(
@@ -153,10 +150,18 @@ Result<std::shared_ptr<Machine>> make_machine(const DeviceOptions& options) {
   }
   for (const Isa& isa : kIsas)
     if (options.isa == isa.name)
-      return Status(Code::unavailable, fmt::format("this processor does not run {}; it runs {}", isa.name,
-                                                   fmt::join(supported_isas(), ", ")));
-  return Status::invalid(fmt::format("isa = {}; it must be one of {}", options.isa, fmt::join(supported_isas(), ", ")));
+      return Status(Code::unavailable,
+                    fmt::format("this processor does not run {}; it runs {}", isa.name, fmt::join(cpu_isas(), ", ")));
+  return Status::invalid(fmt::format("isa = {}; it must be one of {}", options.isa, fmt::join(cpu_isas(), ", ")));
 }
 
 }  // namespace cpu
+
+std::vector<std::string> cpu_isas() {
+  std::vector<std::string> names;
+  for (const cpu::Isa& isa : cpu::kIsas)
+    if (isa.supported()) names.emplace_back(isa.name);
+  return names;
+}
+
 }  // namespace tokitai

@@ -8,9 +8,6 @@
 
 namespace tokitai::cpu {
 
-// Instruction sets that were built and that this processor runs, best first.
-std::vector<std::string> supported_isas();
-
 Result<std::shared_ptr<Machine>> make_machine(const DeviceOptions& options);
 
 }  // namespace tokitai::cpu

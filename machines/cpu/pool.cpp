@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "runtime/float_mode.h"
+#include "base/float_mode.h"
 
 namespace tokitai::cpu {
 namespace {

@@ -3,8 +3,8 @@
 #include <atomic>
 #include <new>
 
+#include "contract/kernel_table.h"
 #include "machines/cpu/row.h"
-#include "runtime/kernel_table.h"
 
 namespace tokitai::cpu::TK_ISA {
 

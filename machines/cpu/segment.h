@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <atomic>
 
+#include "contract/kernel_table.h"
 #include "machines/cpu/copy.h"
 #include "machines/cpu/plan.h"
 #include "machines/cpu/pool.h"
 #include "machines/cpu/segment_sum.h"
 #include "patterns/names.h"
 #include "patterns/segment.h"
-#include "runtime/kernel_table.h"
 
 namespace tokitai::cpu::TK_ISA {
 

@@ -5,11 +5,11 @@
 #pragma once
 #include <algorithm>
 
+#include "contract/kernel_table.h"
 #include "machines/cpu/lanes.h"
 #include "machines/cpu/plan.h"
 #include "machines/cpu/pool.h"
 #include "patterns/names.h"
-#include "runtime/kernel_table.h"
 
 namespace tokitai::cpu::TK_ISA {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <set>
 
-#include "compiler/at_once.h"
+#include "base/at_once.h"
 #include "compiler/cache.h"
 
 namespace tokitai::device {
@@ -30,7 +30,7 @@ Status compile_ahead(const std::vector<Call>& calls, const Machinery& machinery,
   std::size_t done = 0;
   Status first;
   std::atomic<bool> useless = false;  // nothing can be stored: whoever runs a kernel would compile it again
-  compiler::at_once(sources.size(), [&](std::size_t i) {
+  base::at_once(sources.size(), [&](std::size_t i) {
     if (useless) return;
     const auto artifact = cache->get(sources[i], as);
     const std::lock_guard lock(mutex);

@@ -9,10 +9,10 @@
 #include "compiler/target.h"
 #include "contract/contract.h"
 #include "contract/record.h"
+#include "contract/registry.h"
 #include "machines/device/arguments.h"
 #include "machines/device/plans.h"
 #include "machines/device/tensor_table.h"
-#include "runtime/registry.h"
 
 namespace tokitai::device {
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "runtime/kernel_table.h"
+#include "runtime/answer.h"
 
 namespace tokitai::gpu {
 namespace {

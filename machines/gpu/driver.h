@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tokitai/process.h"
+#include "base/process.h"
 #include "tokitai/status.h"
 
 namespace tokitai::gpu {

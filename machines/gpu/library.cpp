@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "compiler/library.h"
+#include "base/library.h"
 
 namespace tokitai::gpu {
 
@@ -16,7 +16,7 @@ Result<Library> Library::open(std::string_view what, const char* variable, const
   std::string why;
   for (const char* name : tried) {
     std::string reason;
-    if (void* handle = compiler::open_library(name, reason)) return Library(handle, name);
+    if (void* handle = base::open_library(name, reason)) return Library(handle, name);
     if (why.empty()) why = reason;
   }
   const std::string names_tried = fmt::format("{}", fmt::join(tried, ", "));

@@ -4,6 +4,7 @@
 
 #include "compiler/cache.h"
 #include "machines/gpu/gpu.h"
+#include "runtime/machine.h"
 
 namespace tokitai::gpu {
 namespace {

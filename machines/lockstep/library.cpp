@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "base/files.h"
 #include "compiler/cache.h"
-#include "compiler/files.h"
 #include "machines/device/compile_ahead.h"
 #include "machines/lockstep/words.h"
 
@@ -21,10 +21,10 @@ constexpr Words kWords{
 
 // From a folder that only its owner may enter and that is gone afterwards.
 Result<void*> load(const std::string& binary) {
-  auto folder = compiler::TemporaryFolder::make();
+  auto folder = base::TemporaryFolder::make();
   if (!folder.ok()) return folder.status();
   const std::filesystem::path path = folder->path() / "kernel.so";
-  if (Status s = compiler::write_file(path, binary); !s.ok()) return s;
+  if (Status s = base::write_file(path, binary); !s.ok()) return s;
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
     return Status(Code::unavailable, fmt::format("lockstep: a kernel's library does not load ({})", dlerror()));

@@ -10,7 +10,8 @@
 #include "compiler/cache.h"
 #include "machines/lockstep/engine.h"
 #include "machines/lockstep/library.h"
-#include "runtime/kernel_table.h"
+#include "runtime/answer.h"
+#include "runtime/machine.h"
 
 namespace tokitai::lockstep {
 namespace {

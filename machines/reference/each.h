@@ -3,11 +3,11 @@
 #pragma once
 #include <cstring>
 
+#include "contract/kernel_table.h"
 #include "contract/roles.h"
 #include "machines/reference/memory.h"
 #include "patterns/journal.h"
 #include "patterns/names.h"
-#include "runtime/kernel_table.h"
 
 namespace tokitai::reference {
 
@@ -113,9 +113,9 @@ template <class D> Answer finished(const Call& call, const Answer& answer) {
   return answer;
 }
 
-template <class D> Answer run_each(const Call& call) {
-  const Journal journal(call.journal);
-  const bool resumed = call.journal != nullptr && journal.begun();
+template <class D> Answer run_each(const Call& call, std::byte* kept) {
+  const Journal journal(kept);
+  const bool resumed = kept != nullptr && journal.begun();
   const std::span<const Operands> sets = sets_of(call);
   const Answer answer = resumed ? Answer{} : check_each<D>(call);
   if (answer.kind != Answer::good) return finished<D>(call, answer);
@@ -123,7 +123,7 @@ template <class D> Answer run_each(const Call& call) {
     EachMachine<D> m(call, tensor);
     for (m.i_ = begin; m.i_ < end; ++m.i_) D::element(m);
   };
-  if (call.journal == nullptr) {
+  if (kept == nullptr) {
     for (const Operands& tensor : sets) update(tensor, 0, work_of<D>(tensor));
     return finished<D>(call, answer);
   }

@@ -3,10 +3,10 @@
 #include <array>
 #include <vector>
 
+#include "contract/kernel_table.h"
 #include "machines/reference/memory.h"
 #include "patterns/column.h"
 #include "patterns/names.h"
-#include "runtime/kernel_table.h"
 
 namespace tokitai::reference {
 

@@ -5,11 +5,11 @@
 #include <cstring>
 #include <vector>
 
+#include "contract/kernel_table.h"
 #include "machines/reference/memory.h"
 #include "patterns/column.h"
 #include "patterns/names.h"
 #include "patterns/segment.h"
-#include "runtime/kernel_table.h"
 
 namespace tokitai::reference {
 

@@ -1,8 +1,8 @@
 // The tile pattern as the three loops of the textbook: one fma chain from +0 per output, inner index ascending.
 #pragma once
+#include "contract/kernel_table.h"
 #include "machines/reference/memory.h"
 #include "patterns/names.h"
-#include "runtime/kernel_table.h"
 
 namespace tokitai::reference {
 

@@ -2,7 +2,7 @@
 // in front of it, and rows end in the middle of registers: an access too far ends the test.
 #include <gtest/gtest.h>
 
-#include "evidence/compare.h"
+#include "reports/compare.h"
 #include "testing/guarded.h"
 #include "tokitai/tokitai.h"
 
@@ -23,8 +23,8 @@ class Bounds : public ::testing::TestWithParam<Case> {
   }
   static void expect_within(const std::string& line) {
     SCOPED_TRACE(line);
-    const auto problem = testing::parse_problems(line).value().front();
-    const auto expected = testing::Instance::make(problem).value();
+    const auto problem = problems::parse_problems(line).value().front();
+    const auto expected = problems::Instance::make(problem).value();
     const testing::GuardedCall guarded(expected.call(), GetParam().side);
     ASSERT_TRUE(guarded.has_memory());
     Call call = guarded.call(), unguarded = expected.call();

@@ -7,7 +7,7 @@
 #include "contract/ways.h"
 #include "machines/describe/instantiate.h"
 #include "numerics/elementary.h"
-#include "testing/problem.h"
+#include "problems/problem.h"
 
 namespace tokitai {
 namespace {

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "evidence/compare.h"
+#include "reports/compare.h"
+#include "runtime/journal_keeper.h"
 #include "testing/interrupted.h"
 #include "tokitai/tokitai.h"
 
@@ -34,7 +35,7 @@ std::vector<Case> cases() {
 Device device_of(const std::string& isa) {
   return (isa.empty() ? open("reference") : open("cpu", {.threads = 1, .isa = isa})).value();
 }
-testing::Problem problem_of(const char* line) { return testing::parse_problems(line).value().front(); }
+problems::Problem problem_of(const char* line) { return problems::parse_problems(line).value().front(); }
 
 class Ended : public ::testing::TestWithParam<Case> {};
 
@@ -72,18 +73,17 @@ TEST(Journal, AStepThatHasBegunIsNotCalledOff) {
                        vector(grad.data(), 100)};
     Call call = bind(AdamwStep{.tensors = {&tensor, 1}, .t = 1, .skip_nonfinite = true});
     std::vector<std::byte> memory(static_cast<std::size_t>(Journal::bytes(100)));
-    call.journal = memory.data();
-    const Journal journal(call.journal);
+    const Journal journal(memory.data());
     journal.open(1);
     Outcome outcome;
-    ASSERT_TRUE(device.run(call, &outcome).ok());
+    ASSERT_TRUE(run_behind(memory.data(), device, call, outcome).ok());
     EXPECT_TRUE(outcome.skipped);
     EXPECT_FALSE(journal.begun());
     EXPECT_EQ(theta, std::vector<float>(100, 1));
     journal.open(2);
     journal.begin();
     outcome = {};
-    ASSERT_TRUE(device.run(call, &outcome).ok());
+    ASSERT_TRUE(run_behind(memory.data(), device, call, outcome).ok());
     EXPECT_FALSE(outcome.skipped);
     EXPECT_NE(theta[99], 1);
   }
@@ -92,7 +92,7 @@ TEST(Journal, AStepThatHasBegunIsNotCalledOff) {
 // Several units and threads, one journal for many calls: what is done is not done twice.
 TEST(Journal, ManyCallsAfterEachOther) {
   const auto problem = problem_of("adamw.step n=70001+5+0+140000 t=3 type=f16 master=no+yes shift=0+1+3");
-  auto expected = testing::Instance::make(problem).value(), found = testing::Instance::make(problem).value();
+  auto expected = problems::Instance::make(problem).value(), found = problems::Instance::make(problem).value();
   Device plain = open("reference").value();
   std::vector<std::byte> memory(static_cast<std::size_t>(Journal::bytes(210006)));
   for (const int threads : {1, 3}) {
@@ -101,9 +101,9 @@ TEST(Journal, ManyCallsAfterEachOther) {
       Call call = expected.call();
       ASSERT_TRUE(plain.run(call).ok());
       call = found.call();
-      call.journal = memory.data();
-      Journal(call.journal).open(10 * static_cast<std::uint64_t>(threads) + number);
-      for (int again = 0; again < 2; ++again) ASSERT_TRUE(cpu.run(call).ok());
+      Journal(memory.data()).open(10 * static_cast<std::uint64_t>(threads) + number);
+      Outcome outcome;
+      for (int again = 0; again < 2; ++again) ASSERT_TRUE(run_behind(memory.data(), cpu, call, outcome).ok());
       for (std::size_t t = 0; t < 4; ++t)
         for (std::size_t i = 0; i < 5; ++i)
           if (expected.sets()[t][i].present()) {

@@ -7,7 +7,8 @@
 #include "evidence/verify.h"
 #include "machines/device/plan.h"
 #include "machines/gpu/memo.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
+#include "runtime/machine.h"
 #include "tokitai/tokitai.h"
 
 namespace tokitai {
@@ -17,10 +18,10 @@ constexpr std::string_view kLines[] = {
     "adamw.step n=300+5+1 t=3 type=f16 master=no+yes,yes+no shift=0+1+3 skip_nonfinite=0,1",
     "adamw.step n=0+300+17 t=3 type=f16 data=special master=no+yes,yes+no skip_nonfinite=1",
 };
-std::vector<testing::Problem> mixed() {
-  std::vector<testing::Problem> all;
+std::vector<problems::Problem> mixed() {
+  std::vector<problems::Problem> all;
   for (std::string_view line : kLines)
-    for (const testing::Problem& problem : testing::parse_problems(line).value()) all.push_back(problem);
+    for (const problems::Problem& problem : problems::parse_problems(line).value()) all.push_back(problem);
   return all;
 }
 
@@ -43,8 +44,8 @@ TEST(Lists, ThatMixOptionalOperandsHaveTheReferencesBitsOnTheCpu) {
 }
 
 TEST(Lists, AreFilledWhereATensorIsEmpty) {
-  for (const auto filling : {testing::Filling::whole, testing::Filling::repeated})
-    EXPECT_TRUE(testing::Instance::make(mixed().back(), filling).ok());
+  for (const auto filling : {problems::Filling::whole, problems::Filling::repeated})
+    EXPECT_TRUE(problems::Instance::make(mixed().back(), filling).ok());
 }
 
 device::Program planned(const Call& call, int variant) {
@@ -60,9 +61,9 @@ std::vector<std::string> kernels_of(const Call& call, int variant) {
 }
 
 TEST(Lists, HaveAPlanThatIsTheSameInEveryOrder) {
-  for (const testing::Problem& problem : mixed())
+  for (const problems::Problem& problem : mixed())
     for (int variant = 0; variant < device::kVariants; ++variant) {
-      const Call call = testing::call_without_memory(problem).value();
+      const Call call = problems::call_without_memory(problem).value();
       const auto expected = kernels_of(call, variant);
       Call turned = call;
       for (std::size_t turn = 1; turn < call.list.size(); ++turn) {
@@ -75,7 +76,7 @@ TEST(Lists, HaveAPlanThatIsTheSameInEveryOrder) {
 // The kernel of lists that agree asks nothing of their tensors, and a tensor without elements changes no kernel.
 TEST(Lists, PayForMixingOnlyWhereTheyMix) {
   const auto kernels = [](const char* line) {
-    return kernels_of(testing::call_without_memory(testing::parse_problems(line).value().front()).value(), 0);
+    return kernels_of(problems::call_without_memory(problems::parse_problems(line).value().front()).value(), 0);
   };
   const auto none = kernels("adamw.step n=300 t=3"), all = kernels("adamw.step n=300 t=3 master=yes");
   EXPECT_NE(none, all);
@@ -90,8 +91,8 @@ TEST(Lists, PayForMixingOnlyWhereTheyMix) {
 
 // A view that is no operand may still carry an address, as those that come over a wire do: no kernel may see it.
 TEST(Lists, TellKernelsOfNoMemoryBehindAnAbsentOperand) {
-  const auto problem = testing::parse_problems("adamw.step n=300+5 t=3 master=no+yes").value().front();
-  Call call = testing::call_without_memory(problem).value();
+  const auto problem = problems::parse_problems("adamw.step n=300+5 t=3 master=no+yes").value().front();
+  Call call = problems::call_without_memory(problem).value();
   const std::size_t master = static_cast<std::size_t>(call.contract->operand_index("master"));
   ASSERT_FALSE(call.list[0][master].present());
   call.list[0][master].data = call.list[0][0].data;

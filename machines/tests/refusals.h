@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "evidence/compare.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
+#include "reports/compare.h"
 #include "tokitai/device.h"
 
 namespace tokitai {
@@ -51,10 +51,10 @@ inline std::string answer(Device& device, Call call) {
 
 inline void expect_one_sentence(const Refusal& refusal, std::vector<Device>& devices) {
   if (find_contract(refusal.line.substr(0, refusal.line.find(' '))) == nullptr) return;  // a build of few operators
-  for (const testing::Problem& problem : testing::parse_problems(refusal.line).value()) {
+  for (const problems::Problem& problem : problems::parse_problems(refusal.line).value()) {
     SCOPED_TRACE(problem.text());
-    auto found = testing::Instance::make(problem).value(), untouched = testing::Instance::make(problem).value();
-    for (testing::Instance* instance : {&found, &untouched}) instance->reset(std::byte{0xa5});
+    auto found = problems::Instance::make(problem).value(), untouched = problems::Instance::make(problem).value();
+    for (problems::Instance* instance : {&found, &untouched}) instance->reset(std::byte{0xa5});
     Call call = found.call();
     refusal.spoil(call);
     Device reference = open("reference").value();

@@ -2,8 +2,8 @@
 // they say they do not claim, by an example of each. promises.txt says which test is for which sentence.
 #include <cmath>
 
-#include "evidence/compare.h"
 #include "operators/tests/edges.h"
+#include "reports/compare.h"
 
 namespace tokitai {
 namespace {
@@ -32,11 +32,12 @@ TEST(AdamwEdges, AGradientThatIsNotFiniteSpreads) {
 }
 // Also an empty tensor among them.
 TEST(AdamwEdges, AnyGroupingIntoListsGivesTheSameBits) {
-  for (const testing::Problem& problem :
-       testing::parse_problems(in_every_type("adamw.step n=5+0+70001+9 t=3 master=no,yes")).value())
+  for (const problems::Problem& problem :
+       problems::parse_problems(in_every_type("adamw.step n=5+0+70001+9 t=3 master=no,yes")).value())
     for (Device& device : host_devices()) {
       SCOPED_TRACE(problem.text() + " on " + device.description());
-      const auto together = testing::Instance::make(problem).value(), apart = testing::Instance::make(problem).value();
+      const auto together = problems::Instance::make(problem).value(),
+                 apart = problems::Instance::make(problem).value();
       Call call = together.call();
       ASSERT_TRUE(device.run(call).ok());
       for (const Operands& set : apart.sets()) {

@@ -64,8 +64,8 @@ TEST(GradientEdges, EmptyTensorsChangeNothing) {
     float norms[2][2];
     int which = 0;
     for (const char* line : {"gradient.norm n=300+2049+7", "gradient.norm n=0+300+0+0+2049+7+0"}) {
-      const testing::Problem problem = testing::parse_problems(line).value().front();
-      const auto instance = testing::Instance::make(problem).value();
+      const problems::Problem problem = problems::parse_problems(line).value().front();
+      const auto instance = problems::Instance::make(problem).value();
       for (const Operands& set : instance.sets())
         for (std::int64_t i = 0; i < set[0].elements(); ++i)
           reference::write(set[0], i, 0, static_cast<float>(i % 7) - 2.5f);

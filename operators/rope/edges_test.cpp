@@ -40,10 +40,10 @@ TEST(RopeEdges, NanAndInfinitySpreadAsTheFormulaSays) {
 TEST(RopeEdges, APositionOutsideTheTableIsRefusedAndNothingIsWritten) {
   for (const char* line : {"rope.forward tokens=700 positions=9 half=4 width=24 index=i32,i64 master=yes",
                            "rope.backward tokens=700 positions=9 half=4 width=24 index=i32,i64 master=yes"})
-    for (const testing::Problem& problem : testing::parse_problems(line).value())
+    for (const problems::Problem& problem : problems::parse_problems(line).value())
       for (Device& device : host_devices())
         for (const std::int64_t bad : {-1, 9}) {
-          auto instance = testing::Instance::make(problem).value();
+          auto instance = problems::Instance::make(problem).value();
           instance.reset(std::byte{0x5a});
           Call call = instance.call();
           for (const std::int64_t token : {600, 650}) {
@@ -57,7 +57,7 @@ TEST(RopeEdges, APositionOutsideTheTableIsRefusedAndNothingIsWritten) {
           EXPECT_NE(status.message().find("position[600] = " + std::to_string(bad)), std::string::npos)
               << status.message();
           const auto* bytes = static_cast<const std::byte*>(call.operand(4).data);
-          for (std::int64_t i = 0; i < testing::extent_of(call.operand(4)); ++i) ASSERT_EQ(bytes[i], std::byte{0x5a});
+          for (std::int64_t i = 0; i < problems::extent_of(call.operand(4)); ++i) ASSERT_EQ(bytes[i], std::byte{0x5a});
         }
 }
 TEST(RopeEdges, ConditionsAreChecked) {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "machines/reference/memory.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
 #include "tokitai/device.h"
 
 namespace tokitai {
@@ -26,10 +26,10 @@ struct Operand {
 
 // `fill` writes into operands, `look` reads what is in them after the call. A line stands for several problems.
 template <class Fill, class Look> void on_every_device(std::string_view line, const Fill& fill, const Look& look) {
-  for (const testing::Problem& problem : testing::parse_problems(line).value())
+  for (const problems::Problem& problem : problems::parse_problems(line).value())
     for (Device& device : host_devices()) {
       SCOPED_TRACE(problem.text() + " on " + device.description());
-      const auto instance = testing::Instance::make(problem).value();
+      const auto instance = problems::Instance::make(problem).value();
       const Operand operand{problem.contract, &instance.sets()[0]};
       fill(operand);
       Call call = instance.call();
@@ -80,7 +80,7 @@ inline bool is_canonical_nan(const View& view, std::int64_t row, std::int64_t co
 // With NaNs of other bits in every input, every NaN that is stored is the canonical one, and some are.
 inline void expect_canonical_nans(std::string_view line) {
   std::int64_t nans = 0;
-  const testing::Problem problem = testing::parse_problems(line).value().front();
+  const problems::Problem problem = problems::parse_problems(line).value().front();
   on_every_device(
       in_every_type(line) + " data=special",
       [&](const Operand& operand) {

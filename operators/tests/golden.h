@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "testing/instance.h"
+#include "problems/instance.h"
 #include "tokitai/device.h"
 
 namespace tokitai::golden {
@@ -43,11 +43,11 @@ class Hash {
 
 // Runs a line's problems on a device and hashes every output, or says why it could not.
 inline Result<std::uint64_t> hash_of(std::string_view line, Device& device) {
-  auto problems = testing::parse_problems(line);
+  auto problems = problems::parse_problems(line);
   if (!problems.ok()) return problems.status();
   Hash hash;
-  for (const testing::Problem& problem : problems.value()) {
-    auto instance = testing::Instance::make(problem);
+  for (const problems::Problem& problem : problems.value()) {
+    auto instance = problems::Instance::make(problem);
     if (!instance.ok()) return instance.status();
     instance->reset(std::byte{0xa5});
     Call call = instance->call();

@@ -38,9 +38,9 @@ TEST(Golden, CpuWritesTheFrozenBits) {
 TEST(Golden, CoversEveryOperatorInEveryStorageType) {
   std::map<std::string, int> lines;
   for (const golden::Entry& entry : golden::kTable) {
-    const auto problems = testing::parse_problems(entry.line);
+    const auto problems = problems::parse_problems(entry.line);
     ASSERT_TRUE(problems.ok()) << problems.status().message();
-    for (const testing::Problem& problem : problems.value())
+    for (const problems::Problem& problem : problems.value())
       ++lines[fmt::format("{} {}", problem.contract->name, name_of(problem.storage))];
   }
   for (const Contract* contract : contracts())

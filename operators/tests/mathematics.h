@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "numerics/half.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
 #include "tokitai/device.h"
 
 namespace tokitai {
@@ -48,7 +48,9 @@ template <class F> Bounded sum(std::int64_t n, std::int64_t depth, const F& term
   return {v, e + static_cast<double>(depth) * kUnit * size};
 }
 template <class F> Bounded row_sum(std::int64_t n, const F& term) { return sum(n, 8 + 8 + n / 2048, term); }
-template <class F> Bounded column_sum(std::int64_t n, const F& term) { return sum(n, 32 * 4, term); }  // up to 2^20 rows
+template <class F> Bounded column_sum(std::int64_t n, const F& term) {
+  return sum(n, 32 * 4, term);
+}  // up to 2^20 rows
 
 inline double read(const View& view, std::int64_t r, std::int64_t c = 0) {
   const std::int64_t at = view.row_offset(r) + c;
@@ -71,7 +73,7 @@ inline double half_unit(Type type, double v) {
 
 // One problem: the operands as they were before the run, and as they are after it.
 struct Trial {
-  testing::Instance before, after;
+  problems::Instance before, after;
   Call call;  // checked: options and dimensions are filled in
 
   const View& in(std::string_view name, std::size_t set = 0) const { return before.sets()[set][index(name)]; }
@@ -92,9 +94,9 @@ struct Trial {
 
 inline void for_problems(std::string_view line, const std::function<void(const Trial&)>& check) {
   Device reference = open("reference").value();
-  for (const testing::Problem& problem : testing::parse_problems(line).value()) {
+  for (const problems::Problem& problem : problems::parse_problems(line).value()) {
     SCOPED_TRACE(problem.text());
-    Trial run{testing::Instance::make(problem).value(), testing::Instance::make(problem).value(), {}};
+    Trial run{problems::Instance::make(problem).value(), problems::Instance::make(problem).value(), {}};
     run.after.reset(std::byte{0xa5});
     run.call = run.after.call();
     ASSERT_TRUE(reference.run(run.call).ok());

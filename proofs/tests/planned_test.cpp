@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "testing/instance.h"
+#include "problems/instance.h"
 
 namespace tokitai::proofs {
 namespace {
@@ -50,9 +50,9 @@ TEST(Planned, KnowsThePartsOfProblemsThatNobodyChose) {
     for (const Contract* contract : contracts()) {
       const std::string line = line_of(*contract, sizes);
       if (line.empty()) continue;
-      const auto problem = testing::parse_problems(line);
+      const auto problem = problems::parse_problems(line);
       ASSERT_TRUE(problem.ok()) << line << ": " << problem.status().message();
-      const auto call = testing::call_without_memory(problem->at(0));
+      const auto call = problems::call_without_memory(problem->at(0));
       ASSERT_TRUE(call.ok()) << line << ": " << call.status().message();
       for (const char* target : {"sm_80", "sm_90a", "gfx942", "gfx1101"}) {
         const device::Machinery machinery{compiler::find_target(target).value(), 132, i % device::kVariants};

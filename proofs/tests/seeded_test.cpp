@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "compiler/at_once.h"
+#include "base/at_once.h"
 #include "proofs/claims.h"
 #include "proofs/tests/faults.h"
 #include "proofs/tests/samples.h"
@@ -52,7 +52,7 @@ TEST(Seeded, EveryFaultIsRefuted) {
   EXPECT_GE(chosen.size(), 100U);
   if (only != nullptr) std::erase_if(chosen, [&](const Fault& f) { return f.name.find(only) == std::string::npos; });
   std::vector<std::vector<Outcome>> found(chosen.size());
-  compiler::at_once(chosen.size(), [&](std::size_t i) {
+  base::at_once(chosen.size(), [&](std::size_t i) {
     Functions functions;
     chosen[i].seed(functions);
     found[i] = failures(functions, chosen[i].claim);

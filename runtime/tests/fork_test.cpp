@@ -272,9 +272,9 @@ TEST(WorkersThatAreKilled, ChangeNothingOfWhatTheirDeviceSays) {
   Device device = opened("worker:cpu", {.threads = 2});
   const std::string said = device.description();
   const auto same = [&] {
-    return device.description() == said && device.threads() == 2 && !device.keeps_journal() &&
-           device.name() == "worker:cpu" && device.scratch_bytes() == 0 && device.kernels().empty() &&
-           device.access_checks().accesses == 0 && device.memory().ok();
+    return device.description() == said && device.threads() == 2 && device.name() == "worker:cpu" &&
+           device.scratch_bytes() == 0 && device.kernels().empty() && device.access_checks().accesses == 0 &&
+           device.memory().ok();
   };
   std::atomic<bool> stop = false;
   std::atomic<int> wrong = 0;

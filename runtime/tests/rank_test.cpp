@@ -7,9 +7,9 @@
 #include <random>
 #include <set>
 
+#include "contract/registry.h"
 #include "evidence/verify.h"
 #include "machines/reference/memory.h"
-#include "runtime/registry.h"
 #include "tokitai/tokitai.h"
 
 namespace tokitai {
@@ -103,10 +103,10 @@ TEST(Rank, MachinesGiveTheBitsOfTheSameRowsAsAMatrix) {
 // Problems of three dimensions are made, padded, cut and compared like any other.
 TEST(Rank, TheVerifierTakesProblemsOfAnyRank) {
   three(), four();
-  std::vector<testing::Problem> problems;
+  std::vector<problems::Problem> problems;
   for (const char* line : {"rank3.forward batch=1,4 heads=1,3 cols=7,257 pad=0,3 type=f16,bf16,f32 data=normal,special",
                            "rank4.forward batch=3 heads=2 seq=5 cols=33 pad=0,2 type=f16 in_place=no"}) {
-    const auto more = testing::parse_problems(line);
+    const auto more = problems::parse_problems(line);
     ASSERT_TRUE(more.ok()) << more.status().message();
     problems.insert(problems.end(), more->begin(), more->end());
   }

@@ -75,7 +75,7 @@ TEST(Arena, ItsSizeIsSealed) {
   EXPECT_TRUE(check_shared(arena->descriptor(), 4 * kPage).ok());
   EXPECT_FALSE(check_shared(arena->descriptor(), 8 * kPage).ok());
   EXPECT_FALSE(check_shared(-1, kPage).ok());
-  const compiler::Descriptor open(memfd_create("unsealed", MFD_CLOEXEC));
+  const base::Descriptor open(memfd_create("unsealed", MFD_CLOEXEC));
   ASSERT_EQ(ftruncate(open.get(), kPage), 0);
   EXPECT_FALSE(check_shared(open.get(), kPage).ok());
 }

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "server/bytes.h"
+#include "base/bytes.h"
 #include "server/tests/serving.h"
 #include "tokitai/tokitai.h"
 
@@ -130,7 +130,7 @@ TEST_F(BadClients, GreetingsThatLieAreRefused) {
 
 TEST_F(BadClients, CallsThatLieAreAnsweredAndTheWorkerStays) {
   Channel channel = greeted();
-  Writer unknown;
+  base::Writer unknown;
   unknown.put(std::uint32_t{0});
   unknown.put_text("softmax.sideways");
   std::vector<float> none(1);

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "patterns/journal.h"
+#include "runtime/machine.h"
 #include "server/arena.h"
 #include "server/machine.h"
 #include "server/tests/model.h"

@@ -5,9 +5,9 @@
 
 #include <cstring>
 
+#include "base/bytes.h"
 #include "patterns/journal.h"
-#include "server/bytes.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
 
 namespace tokitai::server {
 namespace {
@@ -15,10 +15,10 @@ namespace {
 constexpr std::int64_t kShared = 1 << 20;
 
 PlacedCall example(std::string_view line) {
-  auto problem = testing::parse_problems(line);
+  auto problem = problems::parse_problems(line);
   EXPECT_TRUE(problem.ok()) << problem.status().message();
   PlacedCall placed;
-  placed.call = testing::call_without_memory(problem->front()).value();
+  placed.call = problems::call_without_memory(problem->front()).value();
   placed.places.resize(placed.call.contract->list ? placed.call.list.size() : 1);
   std::int64_t offset = 64;
   for (Places& set : placed.places)
@@ -213,7 +213,7 @@ TEST(Message, AJournalLiesInTheSharedMemoryAndIsKeptInPlace) {
 }
 
 TEST(Message, ACountThatLiesAllocatesNothing) {
-  Writer w;
+  base::Writer w;
   w.put(std::uint32_t{0});
   w.put(kNoJournal);
   w.put_text("adamw.step");
@@ -226,7 +226,7 @@ TEST(Message, ACountThatLiesAllocatesNothing) {
   w.put(std::uint64_t{0});
   EXPECT_FALSE(decode_call(w.bytes(), kShared).ok());
   EXPECT_FALSE(decode_call(std::string(12, '\0') + "\xff\xff\xff\xff" + "adamw.step", kShared).ok());
-  Writer unknown;
+  base::Writer unknown;
   unknown.put(std::uint32_t{0});
   unknown.put(kNoJournal);
   unknown.put_text("adamw.stop");

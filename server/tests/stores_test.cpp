@@ -10,15 +10,15 @@
 #include <set>
 
 #include "contract/roles.h"
+#include "problems/instance.h"
 #include "server/buffers.h"
 #include "server/tests/model.h"
 #include "server/tests/serving.h"
-#include "testing/instance.h"
 
 namespace tokitai::server {
 namespace {
 
-using testing::Instance;
+using problems::Instance;
 
 constexpr std::string_view kLines[] = {
     "adamw.step n=5+33001+64+70003 t=2 master=no,yes",
@@ -30,12 +30,12 @@ constexpr std::string_view kLines[] = {
 };
 
 // The problems of those operators that are built here.
-std::vector<testing::Problem> all_problems() {
-  std::vector<testing::Problem> all;
+std::vector<problems::Problem> all_problems() {
+  std::vector<problems::Problem> all;
   for (const std::string_view line : kLines) {
     const auto is_of = [&](const Contract* contract) { return line.starts_with(contract->name); };
     if (std::ranges::none_of(contracts(), is_of)) continue;
-    const auto problems = testing::parse_problems(line).value();
+    const auto problems = problems::parse_problems(line).value();
     all.insert(all.end(), problems.begin(), problems.end());
   }
   return all;
@@ -45,7 +45,7 @@ std::vector<testing::Problem> all_problems() {
 // another.
 class Packed {
  public:
-  Packed(Device& device, const testing::Problem& problem, bool together)
+  Packed(Device& device, const problems::Problem& problem, bool together)
       : instance_(Instance::make(problem).value()),
         expected_(Instance::make(problem).value()),
         call_(instance_.call()) {
@@ -72,7 +72,7 @@ class Packed {
       if (offsets.contains(own.data)) return;
       const std::int64_t gap = offsets.size() % 3 == 2 ? 2 * kPage + 6 : 6;
       offsets[own.data] = (ends[which] + gap + 7) / 8 * 8;
-      ends[which] = offsets[own.data] + testing::extent_of(own);
+      ends[which] = offsets[own.data] + problems::extent_of(own);
     });
     for (const std::int64_t end : ends) {
       buffers_.push_back(device.allocate(end + 7).value());
@@ -186,7 +186,7 @@ class StoresBesideOperands : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(StoresBesideOperands, AreNotLost) {
-  for (const testing::Problem& problem : all_problems())
+  for (const problems::Problem& problem : all_problems())
     for (const bool together : {false, true}) {
       Packed packed(*device, problem, together);
       Storers storers(packed.beside());
@@ -242,7 +242,7 @@ TEST(StoresOfAnotherThread, AreNotLostWhileTwoThreadsCall) {
 TEST(StoresOfAnotherThread, AreNotLostWhileWorkersAreKilled) {
   setenv("TOKITAI_WORKER", TK_WORKER, 1);
   Device device = open("worker:cpu", {.threads = 2}).value();
-  const std::vector<testing::Problem> problems = all_problems();
+  const std::vector<problems::Problem> problems = all_problems();
   constexpr int kKills = 25, kGood = 50;
   const Killer killer(17, kKills, 50000);
   int good = 0;

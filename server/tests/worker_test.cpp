@@ -10,18 +10,19 @@
 #include <optional>
 #include <thread>
 
-#include "evidence/compare.h"
+#include "problems/instance.h"
+#include "reports/compare.h"
+#include "runtime/journal_keeper.h"
 #include "server/message.h"
 #include "server/tests/processes.h"
 #include "server/tests/refused.h"
 #include "server/tests/serving.h"
-#include "testing/instance.h"
 #include "tokitai/tokitai.h"
 
 namespace tokitai::server {
 namespace {
 
-using testing::Instance;
+using problems::Instance;
 
 Device worker(std::string_view name = "worker:cpu", const DeviceOptions& options = {.threads = 2}) {
   setenv("TOKITAI_WORKER", TK_WORKER, 1);
@@ -94,9 +95,9 @@ TEST_P(Inner, DevicesBitsComeOutWhereverOperandsLie) {
   Device outer = served ? open(serving->device()).value() : worker("worker:" + GetParam());
   std::int64_t compared = 0;
   for (const char* line : kLines) {
-    auto problems = testing::parse_problems(line);
+    auto problems = problems::parse_problems(line);
     ASSERT_TRUE(problems.ok()) << problems.status().message();
-    for (const testing::Problem& problem : problems.value())
+    for (const problems::Problem& problem : problems.value())
       for (const bool in_buffers : {false, true}) {
         auto expected = Instance::make(problem).value(), found = Instance::make(problem).value();
         expected.reset(std::byte{0xa5});
@@ -133,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(Worker, Inner, ::testing::Values("cpu", "reference", "s
 
 // Several units of work for each thread, with borders inside a register.
 TEST(Worker, LargeListsUpdatedInPlaceHaveTheSameBits) {
-  const auto problem = testing::parse_problems("adamw.step n=3+1500001+0+2800005 t=2 master=no+yes").value().front();
+  const auto problem = problems::parse_problems("adamw.step n=3+1500001+0+2800005 t=2 master=no+yes").value().front();
   auto expected = Instance::make(problem).value(), found = Instance::make(problem).value();
   Device inner = open("cpu", {.threads = 2}).value(), outer = worker();
   Call call = expected.call();
@@ -154,14 +155,14 @@ TEST(Worker, LargeListsUpdatedInPlaceHaveTheSameBits) {
 
 TEST(Worker, WrapsAMachineThatKeepsNoJournal) {
   // Lockstep runs GPU text over the host's memory: its worker copies to the back half first.
-  auto problem = testing::parse_problems("adamw.step n=300+7 t=2 master=no+yes").value().front();
+  auto problem = problems::parse_problems("adamw.step n=300+7 t=2 master=no+yes").value().front();
   setenv("TOKITAI_WORKER", TK_WORKER, 1);
   auto outer = open("worker:lockstep");
   ASSERT_TRUE(outer.ok()) << outer.status().message();
   auto expected = Instance::make(problem).value(), found = Instance::make(problem).value();
   Device reference = open("reference").value();
-  EXPECT_TRUE(reference.keeps_journal());
-  EXPECT_FALSE(open("lockstep").value().keeps_journal());
+  EXPECT_TRUE(keeps_journal(reference));
+  EXPECT_FALSE(keeps_journal(open("lockstep").value()));
   Call call = expected.call();
   ASSERT_TRUE(reference.run(call).ok());
   InBuffers moved(outer.value(), found.call());

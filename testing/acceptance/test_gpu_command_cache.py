@@ -2,6 +2,7 @@
 # cannot be used, limits, entries in use, a full disk. What needs NVRTC or clang is skipped without.
 import contextlib
 import fcntl
+import hashlib
 import os
 import re
 import resource
@@ -154,21 +155,23 @@ class Damage(CompiledTest):
             return damage
 
         def another_entry(entry):
-            text = (entry / "manifest.json").read_text()
+            text = (entry / "manifest").read_text()
             other = entry.parent / ("0" * 64)
             shutil.copytree(entry, other)
-            (other / "manifest.json").write_text(text)
+            (other / "manifest").write_text(text)
 
-        yield from ((f"{name}: {what}", make(name)) for name in ("binary", "text", "manifest.json")
+        yield from ((f"{name}: {what}", make(name)) for name in ("binary", "text", "manifest")
                     for what, make in (("first byte", lambda n: flip(n, 0)),
                                        ("last byte but one", lambda n: flip(n, -2)),
                                        ("half", lambda n: truncate(n, 0.5)),
                                        ("empty", lambda n: truncate(n, 0)),
                                        ("gone", remove), ("folder", folder)))
-        deep = b'{"manifest_digest": "x", "a": ' + b"[" * 10**6 + b"]" * 10**6 + b"}"
-        for junk in (b"null", b"[]", b"{}", b'"text"', b"1e999", b"\xff\xfe", b"\x00" * 10, deep,
-                     b'{"manifest_digest": 7}', b'{"manifest_digest": "x", "kernels": 5}'):
-            yield f"manifest.json: {junk[:30]!r}", replace("manifest.json", junk)
+        def signed(text):
+            return text + b"manifest_digest=" + hashlib.sha256(text).hexdigest().encode() + b"\n"
+
+        for junk in (b"null", b"=", b"\n", b"\xff\xfe", b"\x00" * 10, b"manifest_digest=", b"manifest_digest=7\n",
+                     signed(b""), signed(b"key"), signed(b"key=\n" * 10**6), signed(b"\x00=\n"), signed(b"key=\\")):
+            yield f"manifest: {junk[:30]!r}", replace("manifest", junk)
         yield "the entry is a file", lambda entry: (shutil.rmtree(entry), entry.write_text("x"))
         yield "another key", another_entry
 

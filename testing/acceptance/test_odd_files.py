@@ -232,7 +232,7 @@ class OddFiles(ExecutableTest):
 
     def test_odd_things_in_a_cache(self):
         key = "ab" * 32
-        for name in (key, f"{key}/manifest.json", f"{key}/binary", f"locks/{key}", "locks", f"making/{key}", "making",
+        for name in (key, f"{key}/manifest", f"{key}/binary", f"locks/{key}", "locks", f"making/{key}", "making",
                      "compilers", f"compilers/{key}"):
             def act(kind):
                 (self.cache / name).parent.mkdir(parents=True, mode=0o755)
@@ -307,7 +307,7 @@ class Terminal(ExecutableTest):
     def test_manifests_of_the_cache(self):
         cache = self.folder / "cache"
         (cache / ("ab" * 32)).mkdir(parents=True, mode=0o700)
-        (cache / ("ab" * 32) / "manifest.json").write_text(json.dumps({"label": self.HOSTILE, self.HOSTILE: 1}))
+        (cache / ("ab" * 32) / "manifest").write_text(f"label={self.HOSTILE}\n{self.HOSTILE}=1\n")
         for action in ("ls", "verify"):
             self.harmless("cache", action, TOKITAI_CACHE=str(cache))
 

@@ -14,7 +14,7 @@ build() {
 }
 # All that a user's CMake file needs.
 three_lines() {
-  printf '%s\n' "find_package(tokitai REQUIRED)" "add_executable($1 main.cpp)" "target_link_libraries($1 PRIVATE tokitai::tokitai)"
+  printf '%s\n' "find_package(tokitai REQUIRED)" "add_executable($1 main.cpp)" "target_link_libraries($1 PRIVATE ${2:-tokitai::tokitai})"
 }
 unset TOKITAI_WORKER
 cmake --install "$1" --prefix "$prefix" >/dev/null
@@ -32,6 +32,15 @@ cp "$here/CMakeLists.txt" "$here/user.cpp" "$folder/user"
 build "$folder/user" "$2"
 found=$("$folder/user/build/user")
 [ "$found" = "0.333333 0.090031 0.665241" ] || fail "softmax gave $found"
+
+# A program of the core needs fmt and libsodium and no other library, and knows the devices that it is linked with.
+mkdir "$folder/core"
+cp "$here/core.cpp" "$folder/core/main.cpp"
+three_lines core tokitai::core >"$folder/core/CMakeLists.txt"
+build "$folder/core" "$2"
+"$folder/core/build/core" || fail "the program of the core failed"
+needed=$(readelf -d "$folder/core/build/core" | sed -n 's/.*NEEDED.*\[lib\([a-z_+]*\).*/\1/p' | grep -vxE 'c|m|stdc\+\+|gcc_s|fmt|sodium' || true)
+[ -z "$needed" ] || fail "a program of the core needs $needed, too"
 
 # The README's example is what it says.
 mkdir "$folder/readme"

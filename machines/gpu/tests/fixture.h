@@ -11,12 +11,12 @@
 #include "compiler/compiler.h"
 #include "machines/gpu/machine.h"
 #include "machines/gpu/tests/fake_driver.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
 #include "tokitai/tokitai.h"
 
 namespace tokitai::gpu {
 
-using testing::Instance;
+using problems::Instance;
 
 // The driver's own functions too, as another library of the process would call them.
 struct Fake {
@@ -58,7 +58,7 @@ class FakeGpuTest : public ::testing::Test {
     return {name, machine.value()};
   }
   static Instance made(const std::string& line) {
-    auto problems = testing::parse_problems(line);
+    auto problems = problems::parse_problems(line);
     EXPECT_TRUE(problems.ok()) << problems.status().message();
     auto instance = Instance::make(problems->front());
     EXPECT_TRUE(instance.ok());
@@ -70,7 +70,7 @@ class FakeGpuTest : public ::testing::Test {
     const auto move = [&](Operands& set) {
       for (View& view : set) {
         if (view.elements() == 0) continue;
-        const std::int64_t bytes = testing::extent_of(view);
+        const std::int64_t bytes = problems::extent_of(view);
         buffers.push_back(device.allocate(bytes).value());
         EXPECT_TRUE(device.copy_in(buffers.back().data(), view.data, bytes).ok());
         view.data = buffers.back().data();
@@ -84,11 +84,11 @@ class FakeGpuTest : public ::testing::Test {
   }
   static std::vector<std::byte> bytes_of(const View& view) {
     const auto* p = static_cast<const std::byte*>(view.data);
-    return {p, p + testing::extent_of(view)};
+    return {p, p + problems::extent_of(view)};
   }
   static std::vector<std::byte> fetched(Device& device, const View& view) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(testing::extent_of(view)));
-    EXPECT_TRUE(device.copy_out(bytes.data(), view.data, testing::extent_of(view)).ok());
+    std::vector<std::byte> bytes(static_cast<std::size_t>(problems::extent_of(view)));
+    EXPECT_TRUE(device.copy_out(bytes.data(), view.data, problems::extent_of(view)).ok());
     return bytes;
   }
 

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "machines/gpu/driver.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
 #include "tokitai/tokitai.h"
 
 namespace tokitai::gpu {
 namespace {
 
-using testing::Instance;
+using problems::Instance;
 
 constexpr int kThreads = 6, kRounds = 30, kChain = 24;
 
@@ -99,7 +99,7 @@ struct Problem {
   Call there = {};  // on the device
 
   static Problem make(const std::string& line) {
-    const auto parsed = testing::parse_problems(line);
+    const auto parsed = problems::parse_problems(line);
     Problem problem{Instance::make(parsed->front()).value(), {}, Instance::make(parsed->front()).value()};
     problem.right = problem.right_memory.call();
     Device cpu = open("cpu").value();
@@ -117,20 +117,20 @@ struct Problem {
     there = here.call();
     for (Operands& set : there.list)
       for (View& view : set)
-        if (view.elements() > 0) view.data = memory.get(device, testing::extent_of(view));
+        if (view.elements() > 0) view.data = memory.get(device, problems::extent_of(view));
     if (!there.contract->list)
       for (View& view : there.operands)
-        if (view.elements() > 0) view.data = memory.get(device, testing::extent_of(view));
+        if (view.elements() > 0) view.data = memory.get(device, problems::extent_of(view));
   }
   void upload(Device& device) const {
     each(there, here.call(), [&](std::size_t, const View& to, const View& from) {
-      good(device.copy_in(to.data, from.data, testing::extent_of(to)), "copy_in");
+      good(device.copy_in(to.data, from.data, problems::extent_of(to)), "copy_in");
     });
   }
   void compare(Device& device) const {
     each(there, right, [&](std::size_t, const View& found, const View& expected) {
-      std::vector<std::byte> bytes(static_cast<std::size_t>(testing::extent_of(found)));
-      if (!good(device.copy_out(bytes.data(), found.data, testing::extent_of(found)), "copy_out")) return;
+      std::vector<std::byte> bytes(static_cast<std::size_t>(problems::extent_of(found)));
+      if (!good(device.copy_out(bytes.data(), found.data, problems::extent_of(found)), "copy_out")) return;
       const auto* wanted = static_cast<const std::byte*>(expected.data);
       for (std::size_t i = 0; i < bytes.size(); ++i) differing += bytes[i] != wanted[i] ? 1 : 0;
       compared += static_cast<std::int64_t>(bytes.size());

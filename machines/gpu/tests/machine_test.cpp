@@ -4,8 +4,8 @@
 #include <set>
 #include <thread>
 
+#include "base/files.h"
 #include "compiler/cache.h"
-#include "compiler/files.h"
 #include "machines/gpu/memo.h"
 #include "machines/gpu/tests/fixture.h"
 #include "tokitai/report.h"
@@ -59,7 +59,7 @@ TEST_F(GpuMachineTest, HostOperandsAreCopiedAndPaddingStays) {
 
 // An empty cache has what the calls need when compiling ahead returns, and running them compiles nothing more.
 TEST_F(GpuMachineTest, WhatWasCompiledAheadIsFoundInTheCache) {
-  const auto folder = compiler::TemporaryFolder::make();
+  const auto folder = base::TemporaryFolder::make();
   ASSERT_TRUE(folder.ok());
   const char* named = std::getenv("TOKITAI_CACHE");
   const std::string outer = named == nullptr ? "" : named;

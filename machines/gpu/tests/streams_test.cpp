@@ -236,7 +236,7 @@ TEST_F(StreamsTest, AMarkOrdersStreams) {
   Device one = gpu(), two = one.on_new_stream().value();
   Problem problem("softmax.forward rows=20 cols=100 type=f16", one);
   const View x = problem.there.operands[0];
-  const std::int64_t bytes = testing::extent_of(x);
+  const std::int64_t bytes = problems::extent_of(x);
   const Buffer source = one.allocate(bytes).value(), zeros = one.allocate(bytes).value();
   ASSERT_TRUE(one.copy(source.data(), x.data, bytes).ok());
   const std::vector<std::byte> none(static_cast<std::size_t>(bytes));

@@ -8,14 +8,14 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "compiler/at_once.h"
+#include "base/at_once.h"
 #include "compiler/audit.h"
 #include "compiler/cache.h"
-#include "evidence/compare.h"
 #include "evidence/verify.h"
 #include "machines/lockstep/machine.h"
 #include "machines/lockstep/tests/faults.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
+#include "reports/compare.h"
 
 namespace tokitai::lockstep {
 namespace {
@@ -34,7 +34,7 @@ std::vector<std::uint16_t> words_of(const std::string& text) {
 }
 
 // Makes of a problem's call what the fault asks for.
-void change(const Fault& f, const testing::Instance& instance) {
+void change(const Fault& f, const problems::Instance& instance) {
   const Call call = instance.call();
   if (!f.rows.empty()) {
     const std::vector<std::uint16_t> words = words_of(f.rows);
@@ -49,11 +49,11 @@ void change(const Fault& f, const testing::Instance& instance) {
 
 // A call of special make, on the reference and on the device: the same answer, the same bits; where it is refused,
 // nothing is written.
-std::string verify_call(const Fault& f, const testing::Problem& problem, Device device) {
+std::string verify_call(const Fault& f, const problems::Problem& problem, Device device) {
   Device reference = open("reference").value();
-  auto expected = testing::Instance::make(problem), found = testing::Instance::make(problem);
+  auto expected = problems::Instance::make(problem), found = problems::Instance::make(problem);
   if (!expected.ok() || !found.ok()) return "no memory";
-  for (testing::Instance* instance : {&expected.value(), &found.value()}) {
+  for (problems::Instance* instance : {&expected.value(), &found.value()}) {
     instance->reset(std::byte{0x5a});
     change(f, *instance);
   }
@@ -73,7 +73,7 @@ std::string verify_call(const Fault& f, const testing::Problem& problem, Device 
 
 // What is wrong with the kernels of a problem on checked fibers, in words; empty: nothing.
 std::string check_on_fibers(const Fault& f, const std::vector<device::Text>& headers) {
-  const testing::Problem problem = testing::parse_problems(f.problem).value().at(0);
+  const problems::Problem problem = problems::parse_problems(f.problem).value().at(0);
   auto machine = make_machine(f.on, {.plan = std::stoi(f.plan)}, [&] { return headers; });
   if (!machine.ok()) return machine.status().message();
   Device device(f.on, std::move(machine).value());
@@ -85,7 +85,7 @@ std::string check_on_fibers(const Fault& f, const std::vector<device::Text>& hea
 std::string check_by_audit(const Fault& f, const std::vector<device::Text>& texts) {
   const auto target = compiler::find_target(f.on);
   if (!target.ok()) return target.status().message();
-  const auto call = testing::call_without_memory(testing::parse_problems(f.problem).value().at(0));
+  const auto call = problems::call_without_memory(problems::parse_problems(f.problem).value().at(0));
   if (!call.ok()) return call.status().message();
   const auto program = device::plan(call.value(), {target.value(), 132, std::stoi(f.plan)});
   const auto cache = compiler::Cache::open();
@@ -133,7 +133,7 @@ std::vector<Fault> settings(const std::vector<Fault>& faults) {
 void expect_unbroken_to_pass(const std::vector<Fault>& faults) {
   const std::vector<Fault> different = settings(faults);
   std::vector<std::string> wrong(different.size());
-  compiler::at_once(different.size(), [&](std::size_t i) {
+  base::at_once(different.size(), [&](std::size_t i) {
     const Headers headers(texts_of(different[i]), nullptr);
     wrong[i] = check(different[i], headers.all);
   });
@@ -153,7 +153,7 @@ bool said(std::string_view words, const std::string& text) {
 void expect_faults_to_be_caught(const std::vector<Fault>& faults) {
   std::vector<std::string> caught(faults.size());
   std::vector<int> times(faults.size());
-  compiler::at_once(faults.size(), [&](std::size_t i) {
+  base::at_once(faults.size(), [&](std::size_t i) {
     const Headers headers(texts_of(faults[i]), &faults[i]);
     times[i] = headers.times;
     if (headers.times == 1) caught[i] = check(faults[i], headers.all);
@@ -190,7 +190,7 @@ TEST(Faults, TheTableCanBeRead) {
   for (const Fault& f : faults) {
     EXPECT_TRUE(f.unknown.empty()) << f.name << ": " << f.unknown.front();
     EXPECT_FALSE(f.file.empty() || f.old_text.empty() || f.caught.empty()) << f.name;
-    const auto problems = testing::parse_problems(f.problem);
+    const auto problems = problems::parse_problems(f.problem);
     ASSERT_TRUE(problems.ok()) << f.name << ": " << problems.status().message();
     EXPECT_EQ(problems->size(), 1U) << f.name;
   }

@@ -2,35 +2,35 @@
 // types of the lockstep machine is in its way; strictly it does not. The unchanged text compiles both ways.
 #include <gtest/gtest.h>
 
-#include "compiler/at_once.h"
+#include "base/at_once.h"
+#include "base/files.h"
+#include "base/program.h"
 #include "compiler/compiler.h"
-#include "compiler/files.h"
-#include "compiler/process.h"
 #include "machines/lockstep/tests/faults.h"
-#include "testing/instance.h"
+#include "problems/instance.h"
 
 namespace tokitai::lockstep {
 namespace {
 
 // What the compiler says about all kernels (strict/kernels.cpp) over these headers; empty: nothing.
 std::string compile_strictly(const std::vector<device::Text>& headers) {
-  const auto folder = compiler::TemporaryFolder::make();
+  const auto folder = base::TemporaryFolder::make();
   const auto compiler = compiler::toolchain(compiler::Vendor::host);
   if (!folder.ok() || !compiler.ok()) return "no folder or no compiler";
   for (const device::Text& text : headers) {
     const std::filesystem::path path = folder->path() / text.name;
     std::filesystem::create_directories(path.parent_path());
-    if (Status s = compiler::write_file(path, text.text); !s.ok()) return s.message();
+    if (Status s = base::write_file(path, text.text); !s.ok()) return s.message();
   }
   // In no library of operators: see cmake/skeleton.cmake.
   const std::filesystem::path root = std::filesystem::path(TK_STRICT_KERNELS).parent_path() / "../../..",
                               specimen = "operators/specimen";
   std::filesystem::create_directories(folder->path() / specimen);
   std::filesystem::copy_file(root / specimen / "definition.h", folder->path() / specimen / "definition.h");
-  const auto ended = compiler::run({.command = {compiler->path, "-std=c++20", "-fsyntax-only", "-w", "-I", ".",
-                                                "-DTK_LOCKSTEP", "-DTK_LOCKSTEP_LIBRARY", TK_STRICT_KERNELS},
-                                    .folder = folder->path(),
-                                    .environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C"}});
+  const auto ended = base::run({.command = {compiler->path, "-std=c++20", "-fsyntax-only", "-w", "-I", ".",
+                                            "-DTK_LOCKSTEP", "-DTK_LOCKSTEP_LIBRARY", TK_STRICT_KERNELS},
+                                .folder = folder->path(),
+                                .environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C"}});
   if (!ended.ok()) return ended.status().message();
   return ended->exit_code == 0 ? "" : ended->output;
 }
@@ -38,7 +38,7 @@ std::string compile_strictly(const std::vector<device::Text>& headers) {
 // What a GPU's compiler says about the kernels of the problem.
 std::string compile_for_gpu(const Fault& f, const std::vector<device::Text>& texts) {
   const auto target = compiler::find_target("sm_90a");
-  const auto call = testing::call_without_memory(testing::parse_problems(f.problem).value().at(0));
+  const auto call = problems::call_without_memory(problems::parse_problems(f.problem).value().at(0));
   if (!call.ok()) return call.status().message();
   const auto program = device::plan(call.value(), {target.value(), 132, std::stoi(f.plan)});
   if (!program.ok()) return program.status().message();
@@ -57,7 +57,7 @@ TEST(WaysAround, DoNotCompile) {
   const std::vector<Fault> ways = read_faults(TK_WAYS_AROUND);
   EXPECT_GE(ways.size(), 25U);
   std::vector<std::string> said(ways.size());
-  compiler::at_once(ways.size(), [&](std::size_t i) {
+  base::at_once(ways.size(), [&](std::size_t i) {
     const Headers headers(device::lockstep_headers(), &ways[i]);
     said[i] = headers.times == 1 ? compile_strictly(headers.all) : "its text must stand in the header once";
   });
@@ -71,7 +71,7 @@ TEST(WaysAround, CompileForAGpu) {
   if (!compiler::toolchain(compiler::Vendor::nvidia).ok()) GTEST_SKIP() << "no NVRTC";
   const std::vector<Fault> ways = read_faults(TK_WAYS_AROUND);
   std::vector<std::string> said(ways.size());
-  compiler::at_once(ways.size(), [&](std::size_t i) {
+  base::at_once(ways.size(), [&](std::size_t i) {
     const Headers headers(device::device_headers(), &ways[i]);
     said[i] = headers.times == 1 ? compile_for_gpu(ways[i], headers.all) : "its text must stand in the header once";
   });
