@@ -9,6 +9,6 @@ function(tokitai_public_header path)
   set(TOKITAI_PUBLIC_HEADERS ${TOKITAI_PUBLIC_HEADERS} ${PROJECT_SOURCE_DIR}/${path} PARENT_SCOPE)
 endfunction()
 
-foreach(header contract/call.h evidence/report.h evidence/true_error.h runtime/device.h runtime/process.h runtime/status.h runtime/tensor.h runtime/tokitai.h runtime/view.h)
+foreach(header contract/call.h evidence/report.h evidence/true_error.h loader/load_operators.h runtime/device.h runtime/process.h runtime/status.h runtime/tensor.h runtime/tokitai.h runtime/view.h)
   tokitai_public_header(${header})
 endforeach()

@@ -14,7 +14,7 @@ function(tokitai_family_test family)
   set(mutant_check ${family}_mutant_check)
   set(sources testing/${test}.cpp contract/tests/requirements_test.cpp
     evidence/accuracy.cpp evidence/call_accuracy.cpp evidence/ulp.cpp evidence/verify.cpp
-    machines/analysis/interval.cpp machines/analysis/machine.cpp ${TOKITAI_GENERATED}/analysis_${family}.cpp
+    machines/analysis/interval.cpp machines/analysis/interval_words.cpp machines/analysis/machine.cpp ${TOKITAI_GENERATED}/analysis_${family}.cpp
     testing/data.cpp testing/instance.cpp testing/problem.cpp
     $<TARGET_OBJECTS:tokitai_general> ${TOKITAI_DEVICE_SOURCES} ${TOKITAI_OPERATOR_SOURCES}
     ${TOKITAI_KERNEL_OBJECTS})

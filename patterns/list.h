@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "contract/call.h"
+#include "tokitai/call.h"
 #include "numerics/base.h"
 
 namespace tokitai {

@@ -11,7 +11,7 @@
 #pragma once
 #include <algorithm>
 
-#include "contract/call.h"
+#include "tokitai/call.h"
 #include "machines/analysis/decision.h"
 #include "machines/analysis/upward.h"
 #include "numerics/elementary.h"

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "contract/call.h"
+#include "tokitai/call.h"
 #include "machines/reference/memory.h"
 
 namespace tokitai::analysis {

@@ -9,7 +9,7 @@
 
 #include <utility>
 
-#include "contract/call.h"
+#include "tokitai/call.h"
 #include "machines/analysis/decision.h"
 
 namespace tokitai::analysis {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "contract/call.h"
+#include "tokitai/call.h"
 #include "machines/analysis/decision.h"
 #include "numerics/elementary.h"
 
