@@ -90,7 +90,6 @@ std::string sentence(std::string_view error, const Definition& definition) {
 }  // namespace
 
 Status diagnosis(const Definition& definition, std::string_view log) {
-  Said error;
   int line = 0;        // in the definition
   int on_the_way = 0;  // where it asks for what is wrong
   std::string said;
