@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 RELEASE := build/release
 
-.PHONY: help demo build test quick kernels bench docs lint format mutants faults fuzz sanitize clean
+.PHONY: help demo build test thorough quick kernels bench docs lint format mutants faults fuzz sanitize clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -22,8 +22,11 @@ $(RELEASE)/tests:
 	@cmake --build --preset release -j $(JOBS)
 .PHONY: $(RELEASE)/tests
 
-test: $(RELEASE)/tests  ## every test
-	@ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS)
+test: $(RELEASE)/tests  ## the tests, of the longest a sample
+	@ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS) -LE long
+
+thorough: $(RELEASE)/tests  ## every test, whole: an hour on two cores
+	@TOKITAI_THOROUGH=1 ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS)
 
 quick: $(RELEASE)/tests  ## the tests that take under a minute
 	@ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS) -L fast
@@ -50,8 +53,8 @@ mutants:  ## break the code on purpose in many ways and see each caught
 	@python3 tools/mutants.py
 
 faults: $(RELEASE)/tests  ## break index arithmetic on purpose, see each fault refuted by the prover and caught in lockstep
-	@TOKITAI_CACHE=$(RELEASE)/kernel_cache $(RELEASE)/seeded_test
-	@TOKITAI_CACHE=$(RELEASE)/kernel_cache TOKITAI_INDEX_FAULTS=all $(RELEASE)/faults_test
+	@TOKITAI_THOROUGH=1 TOKITAI_CACHE=$(RELEASE)/kernel_cache $(RELEASE)/seeded_test
+	@TOKITAI_THOROUGH=1 TOKITAI_CACHE=$(RELEASE)/kernel_cache $(RELEASE)/faults_test
 	@python3 proofs/tests/recheck.py $(RELEASE)/tokitai --all
 
 fuzz: $(RELEASE)/tests  ## try 100,000 random command lines: none may crash

@@ -58,6 +58,7 @@ constexpr const char* kFooter = R"(Examples:
   tokitai verify --quick
   tokitai verify --quick --op softmax.forward --report out && tokitai audit out/evidence.json --replay
   tokitai compile softmax.forward --target sm_90a
+  tokitai operator new mine && tokitai --operators mine verify --op mine.forward
 
 Exit codes:
   0  good
@@ -104,6 +105,8 @@ int parse_and_run(int argc, const char* const* argv) {
     fmt::print("{}", text.str());
   } catch (const CLI::ParseError& error) {
     report(usage_error(*app, error), exit_code);
+  } catch (const Refused& refused) {
+    report(refused.status, exit_code);
   }
   return exit_code;
 }
@@ -118,8 +121,9 @@ std::unique_ptr<CLI::App> command_line(int& exit_code) {
   app->get_formatter()->column_width(34);
   app->footer(kFooter);
   app->require_subcommand(0, 1);
+  add_operators_flag(*app);
   for (const auto add : {add_ops, add_devices, add_run, add_verify, add_accuracy, add_gradients, add_bench, add_cache,
-                         add_compile, add_audit, add_key, add_worker, add_serve, add_prove})
+                         add_compile, add_operator, add_audit, add_key, add_worker, add_serve, add_prove})
     add(*app, exit_code);
   for (CLI::App* sub : app->get_subcommands([](CLI::App*) { return true; })) sub->group("Commands");
   return app;

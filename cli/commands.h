@@ -35,6 +35,13 @@ void add_key(CLI::App& app, int& exit_code);
 void add_worker(CLI::App& app, int& exit_code);
 void add_serve(CLI::App& app, int& exit_code);
 void add_prove(CLI::App& app, int& exit_code);
+void add_operator(CLI::App& app, int& exit_code);
+
+// --operators: folders of operators, loaded as soon as they are read. Throws Refused.
+void add_operators_flag(CLI::App& app);
+struct Refused {
+  Status status;
+};
 
 // A status that is not good: "tokitai: MESSAGE" on standard error, its code as the exit code. A good one changes
 // nothing.

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
@@ -15,6 +16,8 @@ namespace tokitai::cli {
 namespace {
 
 using problems::Problem;
+
+constexpr int kMostProblems = 1'000'000;
 
 void append(std::vector<Problem>& all, const std::vector<Problem>& more) {
   all.insert(all.end(), more.begin(), more.end());
@@ -49,9 +52,11 @@ void ProblemChoice::add_to(CLI::App& command) {
   command.add_option("--op", operators, "only these operators");
   command.add_option("--problem", lines,
                      "a problem line instead of the built-in ones, e.g. \"softmax.forward rows=3 cols=5\"");
+  command.add_option("--one-in", one_in, "a sample: of each operator's problems one in so many")->capture_default_str();
 }
 
 Result<std::vector<Problem>> ProblemChoice::chosen(std::initializer_list<problems::Use> uses) const {
+  if (Status s = check_range("--one-in", one_in, kMostProblems); !s.ok()) return s;
   for (const std::string& name : operators)
     if (const auto known = operator_named(name); !known.ok()) return known.status();
   auto all = lines.empty() ? built_in(uses) : given(lines);
@@ -62,6 +67,8 @@ Result<std::vector<Problem>> ProblemChoice::chosen(std::initializer_list<problem
     std::erase_if(all.value(), [&](const Problem& problem) {
       return std::find(operators.begin(), operators.end(), problem.contract->name) == operators.end();
     });
+  std::map<const Contract*, int> seen;
+  std::erase_if(all.value(), [&](const Problem& problem) { return seen[problem.contract]++ % one_in != 0; });
   if (all->empty())
     return Status::invalid(
         fmt::format("no {}problem of {}", lines.empty() ? "built-in " : "", fmt::join(operators, ", ")));

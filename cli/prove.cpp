@@ -24,6 +24,7 @@ struct Arguments {
   std::vector<std::string> patterns;
   std::string json, smt2;
   double timeout = 10;
+  int one_in = 1;
 };
 
 // One claim over all parts of plans, as the table shows it.
@@ -49,7 +50,8 @@ std::vector<Line> lines_of(const std::vector<Outcome>& outcomes) {
   return lines;
 }
 
-void print(const std::vector<Outcome>& outcomes, const proofs::Subjects& subjects, const std::string& solver) {
+void print(const std::vector<Outcome>& outcomes, const proofs::Subjects& subjects, const std::string& solver,
+           int one_in) {
   Table table({"pattern", "claim", "parts", "slowest ms", "all ms", "result"});
   for (const Line& line : lines_of(outcomes))
     table.add({line.pattern, line.claim, fmt::format("{}", line.parts), fmt::format("{:.1f}", 1e3 * line.slowest),
@@ -63,10 +65,13 @@ void print(const std::vector<Outcome>& outcomes, const proofs::Subjects& subject
   std::string plans;
   for (const auto& [pattern, count] : subjects.plans)
     plans += fmt::format("{}{} of {}", plans.empty() ? "" : ", ", count, pattern);
-  fmt::print("{} of {} claims proved by {}; plans that they cover: {}\n", proved, outcomes.size(), solver, plans);
+  fmt::print("{} of {} claims proved by {}; {}\n", proved, outcomes.size(), solver,
+             one_in == 1 ? fmt::format("plans that they cover: {}", plans)
+                         : fmt::format("a sample: of one part of plans in {}", one_in));
 }
 
-Json to_json(const std::vector<Outcome>& outcomes, const proofs::Subjects& subjects, const std::string& solver) {
+Json to_json(const std::vector<Outcome>& outcomes, const proofs::Subjects& subjects, const std::string& solver,
+             int one_in) {
   Json claims = Json::array();
   for (const Outcome& o : outcomes) {
     Json one{{"pattern", o.pattern},         {"part", o.part},      {"plans", o.plans}, {"claim", o.claim},
@@ -74,7 +79,7 @@ Json to_json(const std::vector<Outcome>& outcomes, const proofs::Subjects& subje
     if (!o.counterexample.empty()) one["counterexample"] = o.counterexample;
     claims.push_back(std::move(one));
   }
-  return {{"solver", solver}, {"plans", subjects.plans}, {"claims", std::move(claims)}};
+  return {{"solver", solver}, {"plans", subjects.plans}, {"one_in", one_in}, {"claims", std::move(claims)}};
 }
 
 // One file per claim.
@@ -95,6 +100,7 @@ Status add_smt2(std::vector<OutputFile>& files, const std::string& folder, const
   return {};
 }
 
+constexpr int kMostParts = 1'000'000;
 constexpr std::string_view kPatterns[] = {"each", "list_sum", "row", "segment", "tile"};
 
 // Leaves what was asked for; without a pattern that is everything.
@@ -111,8 +117,15 @@ Status choose(const std::vector<std::string>& patterns, proofs::Subjects& subjec
   return {};
 }
 
+// Of each kind of part the first, and every one_in-th after it.
+void sample(int one_in, std::vector<proofs::Subject>& parts) {
+  std::map<std::size_t, int> seen;
+  std::erase_if(parts, [&](const proofs::Subject& s) { return seen[s.part.index()]++ % one_in != 0; });
+}
+
 Status run(const Arguments& a, int& exit_code) {
   if (Status s = check_range("--timeout", a.timeout, kMostSeconds); !s.ok()) return s;
+  if (Status s = check_range("--one-in", a.one_in, kMostParts); !s.ok()) return s;
   FileUses files;
   if (Status s = files.writes_text("--json", a.json); !s.ok()) return s;
   proofs::Subjects none;  // patterns that there are no claims about are refused before anything is looked for
@@ -122,6 +135,7 @@ Status run(const Arguments& a, int& exit_code) {
   auto subjects = proofs::planned();
   if (!subjects.ok()) return subjects.status();
   if (Status s = choose(a.patterns, subjects.value()); !s.ok()) return s;
+  sample(a.one_in, subjects->parts);
 
   ProgressLine progress;
   const proofs::Settings settings{std::max(1, static_cast<int>(a.timeout * 1000)), !a.smt2.empty()};
@@ -139,8 +153,9 @@ Status run(const Arguments& a, int& exit_code) {
     if (Status s = add_smt2(written, a.smt2, outcomes, files); !s.ok()) return s;
   }
   const std::string& solver = prover.value()->solver;
-  if (Status s = add_text(written, a.json, dumped(to_json(outcomes, subjects.value(), solver))); !s.ok()) return s;
-  if (a.json != kStandardOutput) print(outcomes, subjects.value(), solver);
+  if (Status s = add_text(written, a.json, dumped(to_json(outcomes, subjects.value(), solver, a.one_in))); !s.ok())
+    return s;
+  if (a.json != kStandardOutput) print(outcomes, subjects.value(), solver, a.one_in);
   if (Status s = write_all(written); !s.ok()) return s;
   exit_code =
       std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return o.verdict == Verdict::proved; }) ? 0
@@ -155,9 +170,14 @@ void add_prove(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("prove", "prove GPU patterns' index arithmetic for all sizes");
   command->add_option("pattern", a->patterns, fmt::format("{} (all of them)", fmt::join(kPatterns, ", ")));
   command->add_option("--timeout", a->timeout, "seconds a claim may take; it is undecided then")->capture_default_str();
+  command->add_option("--one-in", a->one_in, "a sample: of each kind of claims those of one part of plans in so many")
+      ->capture_default_str();
   command->add_option("--smt2", a->smt2, "write every claim as an SMT-LIB file into this folder");
   command->add_option("--json", a->json, "write the result as JSON to this file (- for standard output)");
-  command->footer("Examples:\n  tokitai prove each\n  tokitai prove each --smt2 claims --json each.json");
+  command->footer(
+      "Examples:\n  tokitai prove list_sum\n  tokitai prove --one-in 100\n  tokitai prove list_sum --smt2 claims "
+      "--json "
+      "tile.json");
   command->callback([a, &exit_code] { report(run(*a, exit_code), exit_code); });
 }
 

@@ -13,7 +13,7 @@ function(tokitai_public_header layer path)
   set(TOKITAI_PUBLIC_HEADERS ${TOKITAI_PUBLIC_HEADERS} ${path} PARENT_SCOPE)
 endfunction()
 
-foreach(header base/status.h contract/call.h contract/view.h library/tokitai.h machines/analysis/true_error.h
+foreach(header base/status.h contract/call.h contract/view.h library/tokitai.h loader/load_operators.h machines/analysis/true_error.h
     reports/report.h runtime/device.h runtime/tensor.h)
   get_filename_component(layer ${header} DIRECTORY)
   tokitai_public_header(${layer} ${PROJECT_SOURCE_DIR}/${header})

@@ -51,7 +51,8 @@ tokitai_layer(compiler USES base NEEDS fmt::fmt)
 tokitai_layer(machines/device USES base numerics contract patterns runtime compiler NEEDS fmt::fmt)
 tokitai_layer(machines/gpu USES base numerics contract patterns runtime compiler machines/device NEEDS fmt::fmt)
 tokitai_layer(machines/lockstep USES base numerics contract patterns runtime compiler machines/device NEEDS fmt::fmt)
-tokitai_layer(server USES base numerics contract patterns runtime NEEDS fmt::fmt)
+tokitai_layer(loader USES base numerics contract patterns runtime compiler machines/cpu NEEDS fmt::fmt)
+tokitai_layer(server USES base numerics contract patterns runtime loader NEEDS fmt::fmt)
 tokitai_layer(reports USES base contract runtime compiler machines/device NEEDS fmt::fmt nlohmann_json::nlohmann_json)
 tokitai_layer(library NO_SOURCES USES base contract runtime operators compiler machines/reference machines/cpu machines/device
   machines/gpu machines/lockstep server)
@@ -65,7 +66,7 @@ tokitai_layer(proofs NO_SOURCES USES base numerics contract patterns runtime com
 tokitai_layer(bench USES base contract runtime operators compiler machines/device machines/gpu server reports library problems
   evidence requests NEEDS fmt::fmt nlohmann_json::nlohmann_json)
 tokitai_layer(cli USES base numerics contract patterns runtime operators compiler machines/reference machines/device machines/gpu
-  machines/analysis server reports library problems evidence accuracy requests proofs bench
+  machines/analysis loader server reports library problems evidence accuracy requests proofs bench
   NEEDS fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json)
 
 # Has a target's code see what the code of those layers sees.

@@ -11,7 +11,8 @@ function(tokitai_family_test family)
   set(mutant_check ${family}_mutant_check)
   tokitai_objects(objects problems accuracy)
   set(sources testing/${test}.cpp contract/tests/requirements_test.cpp evidence/verify.cpp
-    machines/analysis/call_accuracy.cpp machines/analysis/interval.cpp machines/analysis/machine.cpp machines/analysis/ulp.cpp
+    machines/analysis/call_accuracy.cpp machines/analysis/interval.cpp
+    machines/analysis/interval_words.cpp machines/analysis/machine.cpp machines/analysis/ulp.cpp
     ${TOKITAI_GENERATED}/analysis_${family}.cpp ${objects} ${core_objects} ${outer_objects} ${TOKITAI_OPERATOR_OBJECTS}
     $<TARGET_OBJECTS:device_text> $<TARGET_OBJECTS:all_devices>)
   add_executable(${test} ${sources} ${ARGN})

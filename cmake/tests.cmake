@@ -1,4 +1,5 @@
-# Tests by what they need and how long they take. Labels: fast (under a minute together) and full.
+# Tests by what they need and how long they take. Labels: fast (the quick ones), full, and long: whole where the others
+# take a sample, for `make thorough`.
 include(GoogleTest)
 
 # Tests are no layer: they see everything.
@@ -66,7 +67,9 @@ target_include_directories(golden_test PRIVATE ${TOKITAI_GENERATED})
 tokitai_family_files(edges_tests edges_test.cpp ${TOKITAI_FAMILIES})
 tokitai_test(edges_test fast SOURCES ${edges_tests})
 
-tokitai_test(rope_table_test fast SOURCES operators/rope/table_test.cpp LIBRARIES ${MPFR_LIBRARY} ${GMP_LIBRARY})
+if(rope IN_LIST TOKITAI_FAMILIES)
+  tokitai_test(rope_table_test fast SOURCES operators/rope/table_test.cpp LIBRARIES ${MPFR_LIBRARY} ${GMP_LIBRARY})
+endif()
 
 tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compiler/tests/audit_ptx_test.cpp
   compiler/tests/audit_test.cpp compiler/tests/cache_test.cpp compiler/tests/cache_trust_test.cpp compiler/tests/compile_test.cpp
@@ -139,6 +142,11 @@ foreach(test server_test serve_test server_mutant_check runtime_test runtime_mut
   add_dependencies(${test} tokitai_worker bad_worker plain_server)
 endforeach()
 
+# Operators of one's own: compiled by this machine's compiler, where there is one.
+tokitai_test(loader_test fast SOURCES loader/tests/expression_test.cpp loader/tests/load_test.cpp)
+target_compile_definitions(loader_test PRIVATE TK_SOURCES="${PROJECT_SOURCE_DIR}")
+add_dependencies(loader_test tokitai_worker)
+
 include(cmake/fuzz.cmake)
 
 tokitai_test(output_files_test fast SOURCES cli/tests/output_files_test.cpp LIBRARIES tokitai_cli)
@@ -158,7 +166,7 @@ set_tests_properties(command_lines_test PROPERTIES LABELS full)
 # The command, from outside: an independent implementation of the specification in NumPy, and hostile input.
 find_program(TOKITAI_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(TOKITAI_PYTHON)
-  foreach(part oracle harness folders operators gradient bad_input command contracts help output_files evidence odd_files gpu_command worker serve streams)
+  foreach(part oracle harness folders operators gradient bad_input command contracts help output_files evidence odd_files own_operators gpu_command worker serve streams)
     add_test(NAME acceptance_${part}
       COMMAND ${TOKITAI_PYTHON} -m unittest discover -s ${PROJECT_SOURCE_DIR}/testing/acceptance -p "test_${part}*.py")
     set_tests_properties(acceptance_${part} PROPERTIES LABELS full ENVIRONMENT "TOKITAI=$<TARGET_FILE:tokitai_command>")
@@ -172,16 +180,22 @@ endif()
 add_test(NAME docs COMMAND bash ${PROJECT_SOURCE_DIR}/tools/docs.sh --check $<TARGET_FILE:tokitai_command>)
 set_tests_properties(docs PROPERTIES LABELS full)
 
-add_test(NAME verify_cpu COMMAND tokitai_command verify --device cpu)
+add_test(NAME verify_cpu COMMAND tokitai_command verify --device cpu --quick --one-in 2)
 set_tests_properties(verify_cpu PROPERTIES LABELS full)
+add_test(NAME verify_cpu_whole COMMAND tokitai_command verify --device cpu)
+set_tests_properties(verify_cpu_whole PROPERTIES LABELS long)
 add_test(NAME verify_worker COMMAND tokitai_command verify --device worker:cpu --quick)
 set_tests_properties(verify_worker PROPERTIES LABELS fast)
 # The GPU's kernels without a GPU: run on checked fibers, and compiled and audited for a target of each kind: before and
 # since clusters, waves of 64 and of 32. `make kernels` takes every target.
-add_test(NAME verify_lockstep COMMAND tokitai_command verify --device lockstep)
+add_test(NAME verify_lockstep COMMAND tokitai_command verify --device lockstep --one-in 5)
 set_tests_properties(verify_lockstep PROPERTIES LABELS full SKIP_RETURN_CODE 3)
-add_test(NAME compile_all COMMAND tokitai_command compile --all --audit --target sm_80,sm_90a,gfx942,gfx1101)
+add_test(NAME verify_lockstep_whole COMMAND tokitai_command verify --device lockstep)
+set_tests_properties(verify_lockstep_whole PROPERTIES LABELS long SKIP_RETURN_CODE 3)
+add_test(NAME compile_all COMMAND tokitai_command compile --all --audit --target sm_90a,gfx1101)
 set_tests_properties(compile_all PROPERTIES LABELS full SKIP_RETURN_CODE 3)
+add_test(NAME compile_all_whole COMMAND tokitai_command compile --all --audit --target sm_80,sm_90a,gfx942,gfx1101)
+set_tests_properties(compile_all_whole PROPERTIES LABELS long SKIP_RETURN_CODE 3)
 
 tokitai_test(planned_test full SOURCES proofs/tests/planned_test.cpp LIBRARIES tokitai_subjects)
 # What is claimed about index arithmetic, and index arithmetic broken on purpose.
@@ -197,15 +211,15 @@ if(TARGET tokitai_claims)
     set_source_files_properties(${made} PROPERTIES COMPILE_OPTIONS -Wno-unused-parameter)
     tokitai_test(seeded_test full SOURCES proofs/tests/seeded_test.cpp ${made} LIBRARIES tokitai_claims)
   endif()
-  # Proves everything; then other solvers answer the same questions again, where there are any.
+  # Proves it; then other solvers answer the same questions again, where there are any.
+  set(prove tokitai_command prove)
   if(TOKITAI_PYTHON)
-    add_test(NAME prove
-      COMMAND ${TOKITAI_PYTHON} ${PROJECT_SOURCE_DIR}/proofs/tests/recheck.py $<TARGET_FILE:tokitai_command>)
-    set_tests_properties(prove PROPERTIES LABELS full SKIP_RETURN_CODE 3)
-  else()
-    add_test(NAME prove COMMAND tokitai_command prove)
-    set_tests_properties(prove PROPERTIES LABELS full)
+    set(prove ${TOKITAI_PYTHON} ${PROJECT_SOURCE_DIR}/proofs/tests/recheck.py $<TARGET_FILE:tokitai_command>)
   endif()
+  add_test(NAME prove COMMAND ${prove} --one-in 50)
+  add_test(NAME prove_whole COMMAND ${prove})
+  set_tests_properties(prove PROPERTIES LABELS full SKIP_RETURN_CODE 3)
+  set_tests_properties(prove_whole PROPERTIES LABELS long SKIP_RETURN_CODE 3)
 endif()
 
 # What others build on: install to a temporary prefix, build programs against find_package(tokitai), train with one.
@@ -218,9 +232,11 @@ endif()
 add_test(NAME kernel_symbols COMMAND bash ${PROJECT_SOURCE_DIR}/testing/kernel_symbols.sh ${PROJECT_BINARY_DIR})
 set_tests_properties(kernel_symbols PROPERTIES LABELS fast)
 
-add_test(NAME added_family
-  COMMAND bash ${PROJECT_SOURCE_DIR}/testing/added_family.sh ${CMAKE_CXX_COMPILER} ${TOKITAI_PYTHON})
+add_test(NAME added_family COMMAND bash ${PROJECT_SOURCE_DIR}/testing/added_family.sh found ${CMAKE_CXX_COMPILER})
 set_tests_properties(added_family PROPERTIES LABELS full)
+add_test(NAME added_family_whole
+  COMMAND bash ${PROJECT_SOURCE_DIR}/testing/added_family.sh built ${CMAKE_CXX_COMPILER} ${TOKITAI_PYTHON})
+set_tests_properties(added_family_whole PROPERTIES LABELS long)
 
 # The family to copy, built and verified like a real one.
 include(cmake/skeleton.cmake)

@@ -59,7 +59,7 @@ Result<Built> build_with_clang(const Prepared& prepared);
 std::vector<Resources> resources_in_amd_assembly(std::string_view assembly);
 
 Result<Toolchain> find_host();
-std::string host_command(const Source& source);
+std::string host_command(const Source& source, const Target& target);
 Result<Built> build_with_host(const Prepared& prepared);
 
 // What the compilers that are programs share: a bare environment, a bundle written to a folder.

@@ -51,10 +51,12 @@ bool stays_inside(std::string_view name) {
 // What a caller may add. Everything else could let files in, change how floats round in ways that no audit of the
 // result can see (a product and a sum made one fma), or, as NVRTC's line numbers do, write the current folder into it.
 bool is_allowed(std::string_view option) {
-  for (const std::string_view prefix :
-       {"-D", "-U", "--maxrregcount=", "-maxrregcount=", "--gpu-max-threads-per-block="})
+  for (const std::string_view prefix : {"-D", "-U", "--maxrregcount=", "-maxrregcount=", "--gpu-max-threads-per-block=",
+                                        "-march=", "-mprefer-vector-width="})
     if (option.starts_with(prefix) && option.size() > prefix.size()) return true;
-  return option == "-mcumode" || option == "-mno-cumode";
+  for (const std::string_view whole : {"-mcumode", "-mno-cumode", "-maes", "-O1", "-O2", "-O3"})
+    if (option == whole) return true;
+  return false;
 }
 
 }  // namespace
@@ -96,7 +98,7 @@ Status check_source(const Source& source, std::span<const Header> reached) {
     if (!is_allowed(option))
       return Status::invalid(
           fmt::format("option '{}' is none of -D, -U, --maxrregcount=, --gpu-max-threads-per-block=, "
-                      "-mcumode, -mno-cumode",
+                      "-mcumode, -mno-cumode, -march=, -mprefer-vector-width=, -maes, -O1, -O2, -O3",
                       option));
   const auto clock = [](std::string_view text) -> std::string_view {
     for (const std::string_view macro : {"__DATE__", "__TIME__", "__TIMESTAMP__"})

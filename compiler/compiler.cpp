@@ -22,7 +22,7 @@ Result<Toolchain> toolchain(Vendor vendor) {
 
 namespace {
 std::string command_of(const Source& source, const Target& target) {
-  if (target.vendor == Vendor::host) return host_command(source);
+  if (target.vendor == Vendor::host) return host_command(source, target);
   return target.vendor == Vendor::nvidia ? nvrtc_command(source, target) : clang_command(source, target);
 }
 Result<Built> build_with(const Prepared& prepared) {

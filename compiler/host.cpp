@@ -1,4 +1,5 @@
-// Kernels for the lockstep machine: the host's own C++ compiler makes a library of the device text.
+// Libraries for this machine, by its own C++ compiler: the device text for the lockstep machine, and operators that are
+// loaded from a folder.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -35,21 +36,26 @@ Result<Toolchain> look_for(const std::string& named) {
     if (!program.empty()) return examine(program);
   }
   return Status(Code::unavailable,
-                named.empty() ? fmt::format("no C++ compiler in PATH for the lockstep machine: {}", kHowToGet)
+                named.empty() ? fmt::format("no C++ compiler in PATH: {}", kHowToGet)
                               : fmt::format("TOKITAI_CXX names {}, which is no program: {}", named, kHowToGet));
 }
 
-std::vector<std::string> options_of(const Source& source) {
-  std::vector<std::string> out{"-std=c++20", "-O1", "-fPIC", "-shared",       "-ffp-contract=off",    "-fno-math-errno",
-                               "-w",         "-I",  ".",     "-DTK_LOCKSTEP", "-DTK_LOCKSTEP_LIBRARY"};
+// Kernels of the device text (the target "host") are compiled to be checked as they run, operators to be fast.
+std::vector<std::string> options_of(const Source& source, const Target& target) {
+  std::vector<std::string> out{"-std=c++20",      "-fPIC", "-shared", "-ffp-contract=off",
+                               "-fno-math-errno", "-w",    "-I",      "."};
+  const std::vector<std::string> own = target.name == "host"
+                                           ? std::vector<std::string>{"-O1", "-DTK_LOCKSTEP", "-DTK_LOCKSTEP_LIBRARY"}
+                                           : std::vector<std::string>{"-fmax-errors=1", "-fvisibility=hidden"};
+  out.insert(out.end(), own.begin(), own.end());
   out.insert(out.end(), source.options.begin(), source.options.end());
   for (const char* option : {kMainFile, "-o", kLibrary}) out.emplace_back(option);
   return out;
 }
 
 // Runs the compiler on the main file in `folder`; what it said where it failed.
-Result<std::string> complaint(const std::string& compiler, const Source& source, const fs::path& folder) {
-  std::vector<std::string> command = options_of(source);
+Result<std::string> complaint(const std::string& compiler, const Prepared& prepared, const fs::path& folder) {
+  std::vector<std::string> command = options_of(*prepared.source, prepared.target);
   command.insert(command.begin(), compiler);
   const auto ended =
       base::run({.command = std::move(command), .folder = folder, .environment = bare_environment(folder)});
@@ -62,12 +68,12 @@ Status refused(const std::string& compiler, const Prepared& prepared, const std:
   const auto folder = base::TemporaryFolder::make();
   if (!folder.ok()) return folder.status();
   if (Status s = base::write_file(folder->path() / kMainFile, "#include <cstdint>\n"); !s.ok()) return s;
-  const auto trivial = complaint(compiler, *prepared.source, folder->path());
+  const auto trivial = complaint(compiler, prepared, folder->path());
   if (!trivial.ok()) return trivial.status();
   if (!trivial->empty())
     return {Code::unavailable,
             fmt::format("{} does not compile an empty program: {}{}", compiler, kHowToGet, trivial.value())};
-  return {Code::internal, fmt::format("{} for the lockstep machine: does not compile{}", prepared.source->label, what)};
+  return {Code::internal, fmt::format("{}: does not compile{}", prepared.source->label, what)};
 }
 
 }  // namespace
@@ -77,7 +83,9 @@ Result<Toolchain> find_host() {
   return found.get();
 }
 
-std::string host_command(const Source& source) { return fmt::format("c++ {}", fmt::join(options_of(source), " ")); }
+std::string host_command(const Source& source, const Target& target) {
+  return fmt::format("c++ {}", fmt::join(options_of(source, target), " "));
+}
 
 Result<Built> build_with_host(const Prepared& prepared) {
   const auto compiler = find_host();
@@ -85,7 +93,7 @@ Result<Built> build_with_host(const Prepared& prepared) {
   const auto folder = base::TemporaryFolder::make();
   if (!folder.ok()) return folder.status();
   if (Status status = write_bundle(folder->path(), prepared, kMainFile); !status.ok()) return status;
-  const auto what = complaint(compiler->path, *prepared.source, folder->path());
+  const auto what = complaint(compiler->path, prepared, folder->path());
   if (!what.ok()) return what.status();
   if (!what->empty()) return refused(compiler->path, prepared, what.value());
   auto library = base::read_file(folder->path() / kLibrary);

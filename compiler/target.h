@@ -8,7 +8,7 @@
 
 namespace tokitai::compiler {
 
-enum class Vendor : std::uint8_t { nvidia, amd, host };  // host: kernels as a library for the lockstep machine
+enum class Vendor : std::uint8_t { nvidia, amd, host };  // host: a library for this machine
 
 struct Target {
   std::string_view name;  // as the compiler calls it: "sm_90a", "gfx942"

@@ -43,9 +43,12 @@ struct Dimensions {
   std::size_t count = 0;
   explicit Dimensions(const View& v) {
     for (int d = 0; d + 1 < v.rank; ++d)
-      if (v.shape[static_cast<std::size_t>(d)] != 1) all[count++] = {v.shape[static_cast<std::size_t>(d)], v.stride(d)};
-    std::sort(all.begin(), all.begin() + count,
-              [](const Dimension& a, const Dimension& b) { return a.stride > b.stride; });
+      if (v.shape[static_cast<std::size_t>(d)] != 1) insert({v.shape[static_cast<std::size_t>(d)], v.stride(d)});
+  }
+  void insert(const Dimension& one) {  // the widest stride first
+    std::size_t at = count++;
+    for (; at > 0 && all[at - 1].stride < one.stride; --at) all[at] = all[at - 1];
+    all[at] = one;
   }
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,7 +51,7 @@ struct OptionSpec {
   OptionKind kind;
   Option fallback;         // used where the caller gives none; not `set` where the option is then off
   std::string_view range;  // in words; of a choice its names say it (range_of)
-  bool (*allowed)(const Option&);
+  std::function<bool(const Option&)> allowed;
   std::string_view text;
   bool required = false;
   std::vector<std::string_view> choices = {};  // names of a choice's values; the value is the place in this list
@@ -118,9 +119,9 @@ struct Contract {
   bool may_be_empty = false;  // of a list: no tensor needs to have elements
 
   // Beyond what the tables say: relations between options, and host scalars derived from them.
-  Status (*prepare)(Call&) = nullptr;
+  std::function<Status(Call&)> prepare = nullptr;
   // The sentence for an element that the pattern's check refused.
-  std::string (*refusal)(const Call&, std::int64_t position) = nullptr;
+  std::function<std::string(const Call&, std::int64_t position)> refusal = nullptr;
 
   std::string_view family() const { return name.substr(0, name.find('.')); }
   int operand_index(std::string_view operand) const;  // -1: no such operand

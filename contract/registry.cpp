@@ -108,6 +108,7 @@ std::string definition_name(const Contract& contract) {
 }
 
 std::vector<const Operator*> operators() { return all(); }
+std::size_t operator_count() { return all().size(); }
 
 const Operator* find_operator(std::string_view name) {
   for (const Operator* one : all())

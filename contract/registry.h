@@ -20,16 +20,26 @@ struct Kernels;
 
 // What the folder of a family holds, as text.
 struct OperatorFolder {
-  std::string origin;      // "operators/layernorm", or where it was found
-  std::string header;      // what kernels include the definition as
-  std::string definition;  // the text of definition.h
-  std::string problems;    // of problems.txt
-  std::string peer = {};   // of peer.py; empty: nobody to compare with
+  std::string origin;        // "operators/layernorm", or where it was found
+  std::string header;        // what kernels include the definition as
+  std::string definition;    // the text of definition.h
+  std::string problems;      // of problems.txt
+  std::string peer = {};     // of peer.py; empty: nobody to compare with
+  std::string written = {};  // of a folder that was loaded: all of it, as another process can load it (loader/)
 };
 
 struct CpuKernel {
   std::string isa;
   cpu::Kernel run = nullptr;
+};
+
+// Kernels that are compiled when they are first asked for: of operators that were loaded from a folder.
+class LateKernels {
+ public:
+  virtual ~LateKernels() = default;
+  virtual Result<cpu::Kernel> cpu(std::string_view name, std::string_view isa) = 0;
+  // `intervals`: what the analysis machines compute with (machines/analysis/interval_words.h).
+  virtual Result<const analysis::Kernels*> analysis(std::string_view name, const void* intervals) = 0;
 };
 
 struct Operator {
@@ -40,8 +50,9 @@ struct Operator {
   reference::Kernel reference = nullptr;
   std::vector<CpuKernel> cpu = {};              // by instruction set
   const analysis::Kernels* analysis = nullptr;  // built-in operators have theirs in tokitai::analysis
+  std::shared_ptr<LateKernels> late = nullptr;  // what the above lack
 
-  cpu::Kernel cpu_kernel(std::string_view isa) const;
+  cpu::Kernel cpu_kernel(std::string_view isa) const;  // as it is; nullptr: none, or late
 };
 
 // "tokitai::layernorm::Forward" for layernorm.forward.
@@ -49,6 +60,7 @@ std::string definition_name(const Contract& contract);
 
 // All of them: the built-in ones by their folders' names, then the others as they came.
 std::vector<const Operator*> operators();
+std::size_t operator_count();  // it only grows
 const Operator* find_operator(std::string_view name);
 const Operator* find_operator(const Contract& contract);
 // The different folders of all operators.

@@ -97,8 +97,11 @@ std::vector<Call> ways_of(const Contract& contract) {
 
 Pattern pattern_of(const Contract& contract) { return describe(plainest_way(contract)).pattern; }
 
-Status agrees(const Contract& contract) {
+std::optional<Disagreement> disagreement(const Contract& contract, Describe describe) {
   Set read = 0, written = 0;
+  const auto say = [&](int operand, bool writing, const std::string& what) {
+    return Disagreement{fmt::format("{}: the definition {}", contract.name, what), operand, writing};
+  };
   for (const Call& way : ways_of(contract)) {
     const Record record = describe(way);
     read |= record.reads;
@@ -106,27 +109,29 @@ Status agrees(const Contract& contract) {
     for (int i = 0; i < kMaxOperands; ++i) {
       const bool known = i < static_cast<int>(contract.operands.size());
       if (!known && (holds(record.reads | record.writes, i)))
-        return Status::invalid(fmt::format("{}: the definition asks for operand {}; the contract has {}", contract.name,
-                                           i, contract.operands.size()));
+        return say(i, false, fmt::format("asks for operand {}; the contract has {}", i, contract.operands.size()));
       if (!known) continue;
       const OperandSpec& spec = contract.operands[static_cast<std::size_t>(i)];
       if (holds(record.reads, i) && !reads(way, spec))
-        return Status::invalid(fmt::format("{}: the definition reads {}, which the contract says is only written",
-                                           contract.name, spec.name));
+        return say(i, false, fmt::format("reads {}, which the contract says is only written", spec.name));
       if (holds(record.writes, i) && spec.role == Role::in)
-        return Status::invalid(fmt::format("{}: the definition writes {}, which the contract says is only read",
-                                           contract.name, spec.name));
+        return say(i, true, fmt::format("writes {}, which the contract says is only read", spec.name));
     }
   }
   for (std::size_t i = 0; i < contract.operands.size(); ++i) {
     const OperandSpec& spec = contract.operands[i];
     const int operand = static_cast<int>(i);
     if (spec.role != Role::out && !holds(read, operand))
-      return Status::invalid(fmt::format("{}: the definition never reads {}", contract.name, spec.name));
+      return say(operand, false, fmt::format("never reads {}", spec.name));
     if (spec.role != Role::in && !holds(written, operand))
-      return Status::invalid(fmt::format("{}: the definition never writes {}", contract.name, spec.name));
+      return say(operand, true, fmt::format("never writes {}", spec.name));
   }
   return {};
+}
+
+Status agrees(const Contract& contract) {
+  const auto found = disagreement(contract, &describe);
+  return found ? Status::invalid(found->sentence) : Status();
 }
 
 }  // namespace tokitai

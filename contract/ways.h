@@ -1,6 +1,7 @@
 // The ways an operator can be asked, as calls over nothing: which optional operands are given, which options are set,
 // whether scalars are zero. No pointer of them may be read through; describing one reads through none.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,5 +30,12 @@ Pattern pattern_of(const Contract& contract);
 // Whether a definition and its contract speak of the same operands: nothing is read that is only written, nothing
 // written that is only read, nothing left unread or unwritten.
 Status agrees(const Contract& contract);
+// Where they do not: of which operand, and whether it is about writing it.
+struct Disagreement {
+  std::string sentence;
+  int operand = -1;
+  bool written = false;
+};
+std::optional<Disagreement> disagreement(const Contract& contract, Describe describe);
 
 }  // namespace tokitai

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <set>
 
+#include "base/lines.h"
 #include "contract/registry.h"
 
 namespace tokitai::problems {
@@ -244,20 +245,59 @@ Result<std::vector<Problem>> parse_problems(std::string_view line) {
   return problems;
 }
 
+namespace {
+
+constexpr std::string_view kUses[] = {"verify",    "verify_gpu", "verify_lockstep", "bench",
+                                      "bench_gpu", "compile",    "accuracy",        "gradients"};
+
+// Calls look(use, problems) for each line of a folder's file. A line that cannot be read is a bug of ours where the
+// folder is ours.
+template <class F> Status for_each_line(const OperatorFolder& folder, const F& look) {
+  int number = 0;
+  for (const std::string& line : split(folder.problems, '\n')) {
+    ++number;
+    const auto refuse = [&](const std::string& what) {
+      return Status(folder.written.empty() ? Code::internal : Code::invalid,
+                    fmt::format("{}/problems.txt:{}: {}", folder.origin, number, what));
+    };
+    const std::string_view text = base::trimmed(line);
+    if (text.empty() || text.starts_with('#')) continue;
+    const std::string_view use = text.substr(0, text.find(' '));
+    if (std::find(std::begin(kUses), std::end(kUses), use) == std::end(kUses))
+      return refuse(fmt::format("'{}' is no use of a problem; it is one of {}", use, fmt::join(kUses, ", ")));
+    if (Status s = look(use, std::string_view(text).substr(use.size()), refuse); !s.ok()) return s;
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::vector<Problem>> for_use(Use use) {
   std::vector<Problem> all;
-  constexpr std::string_view kWords[] = {"verify ",    "verify_gpu ", "verify_lockstep ", "bench ",
-                                         "bench_gpu ", "compile ",    "accuracy ",        "gradients "};
-  const std::string_view wanted = kWords[static_cast<std::size_t>(use)];
-  for (const auto& folder : operator_folders())
-    for (const std::string& line : words_of(folder->problems, '\n')) {
-      if (!line.starts_with(wanted)) continue;
-      auto parsed = parse_problems(std::string_view(line).substr(wanted.size()));
-      if (!parsed.ok())
-        return Status(Code::internal, fmt::format("{}/problems.txt: {}", folder->origin, parsed.status().message()));
+  const std::string_view wanted = kUses[static_cast<std::size_t>(use)];
+  for (const auto& folder : operator_folders()) {
+    const Status status = for_each_line(*folder, [&](std::string_view word, std::string_view line, const auto& refuse) {
+      if (word != wanted) return Status();
+      auto parsed = parse_problems(line);
+      if (!parsed.ok()) return refuse(parsed.status().message());
       all.insert(all.end(), parsed->begin(), parsed->end());
-    }
+      return Status();
+    });
+    if (!status.ok()) return status;
+  }
   return all;
+}
+
+Status check_problems() {
+  for (const auto& folder : operator_folders()) {
+    if (folder->written.empty()) continue;
+    const Status status = for_each_line(*folder, [&](std::string_view, std::string_view line, const auto& refuse) {
+      const auto parsed = parse_problems(line);
+      return parsed.ok() ? Status() : refuse(parsed.status().message());
+    });
+    if (!status.ok()) return status;
+  }
+  return {};
 }
 
 }  // namespace tokitai::problems

@@ -59,6 +59,8 @@ enum class Use : std::uint8_t { verify, verify_gpu, verify_lockstep, bench, benc
 
 // The problems of the operators' own files. An unreadable line is a bug of ours and comes back as a status.
 Result<std::vector<Problem>> for_use(Use use);
+// Every line of every folder that was loaded can be read.
+Status check_problems();
 // The problems of one line without its first word.
 Result<std::vector<Problem>> parse_problems(std::string_view line);
 

@@ -17,6 +17,7 @@
 
 #include "base/process.h"
 #include "base/program.h"
+#include "loader/hand_over.h"
 
 // Where the programs of the installed package are. The package's CMake file puts one that knows into whatever is linked
 // with a static library.
@@ -26,24 +27,25 @@ namespace tokitai::server {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr int kWorkerSocket = 3;
+constexpr int kWorkerSocket = 3, kWorkerOperators = 4;
 constexpr std::chrono::seconds kDying(10);
 
 // By number: the C library's header for these (2.36) declares them for C only.
 int open_handle(pid_t process) { return static_cast<int>(::syscall(SYS_pidfd_open, process, 0)); }
 void kill_by_handle(int handle) { ::syscall(SYS_pidfd_send_signal, handle, SIGKILL, nullptr, 0); }
 
-// Of the caller's descriptors the worker gets its socket and standard error; its signals are as a fresh process has
-// them, and a group of its own keeps the terminal's interrupt from it.
-int spawn(const fs::path& program, int socket, pid_t& process) {
+// Of the caller's descriptors the worker gets its socket, the operators that were loaded, and standard error; its
+// signals are as a fresh process has them, and a group of its own keeps the terminal's interrupt from it.
+int spawn(const fs::path& program, int socket, int operators, pid_t& process) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
   posix_spawn_file_actions_adddup2(&actions, socket, kWorkerSocket);
+  if (operators >= 0) posix_spawn_file_actions_adddup2(&actions, operators, kWorkerOperators);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addclosefrom_np(&actions, kWorkerSocket + 1);
+  posix_spawn_file_actions_addclosefrom_np(&actions, (operators >= 0 ? kWorkerOperators : kWorkerSocket) + 1);
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
@@ -51,8 +53,8 @@ int spawn(const fs::path& program, int socket, pid_t& process) {
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  std::string name = program, parent = fmt::format("{}", ::getpid());
-  std::array<char*, 3> arguments{name.data(), parent.data(), nullptr};
+  std::string name = program, parent = fmt::format("{}", ::getpid()), loaded = "loaded";
+  std::array<char*, 4> arguments{name.data(), parent.data(), operators >= 0 ? loaded.data() : nullptr, nullptr};
   const int error = posix_spawn(&process, program.c_str(), &actions, &attributes, arguments.data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
@@ -106,9 +108,15 @@ Result<Child> Child::start(Starter& starter, const fs::path& program) {
     return Status(Code::unavailable, fmt::format("a socket for the worker: {}", std::strerror(errno)));
   Descriptor mine(ends[0]);
   const Descriptor its(ends[1]);
+  const auto loaded = loader::loaded_folders();
+  if (!loaded.ok()) return loaded.status();
+  // Behind both places, so that nothing is put over it before it has its own.
+  const Descriptor operators(loaded.value() ? ::fcntl(loaded->get(), F_DUPFD_CLOEXEC, kWorkerOperators + 1) : -1);
+  if (loaded.value() && !operators)
+    return Status(Code::unavailable, fmt::format("a descriptor for the worker: {}", std::strerror(errno)));
   Child child;
   int error = 0;
-  starter.run([&] { error = spawn(program, its.get(), child.process_); });
+  starter.run([&] { error = spawn(program, its.get(), operators.get(), child.process_); });
   if (error != 0)
     return Status(Code::unavailable, fmt::format("cannot run {}: {}", program.string(), std::strerror(error)));
   child.handle_ = Descriptor(open_handle(child.process_));

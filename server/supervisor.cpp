@@ -12,7 +12,10 @@ constexpr std::chrono::milliseconds kNoPatience(50);  // for one that failed: ti
 }  // namespace
 
 Status Supervisor::start(bool* died) {
-  if (running()) return {};
+  if (running() && !outdated()) return {};
+  if (running()) {
+    if (auto ended = end(kPatience); !ended.ok()) stuck_ = ended.status();
+  }
   if (!stuck_.ok()) stuck_ = unstick(std::move(stuck_));
   if (!stuck_.ok()) return stuck_;
   if (Status s = connect(); !s.ok()) return s;
@@ -76,6 +79,7 @@ void WorkerProcess::leave() {
 
 Status WorkerProcess::connect() {
   if (leaving_) return {Code::unavailable, "the worker is being ended"};
+  known_ = operator_count();
   auto child = Child::start(starter_, program_);
   if (!child.ok()) return child.status();
   const std::lock_guard lock(mutex_);

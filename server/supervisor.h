@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "contract/registry.h"
 #include "server/child.h"
 
 namespace tokitai::server {
@@ -73,6 +74,7 @@ class Supervisor {
  protected:
   virtual Status connect() = 0;
   virtual bool running() const = 0;
+  virtual bool outdated() const { return false; }  // another would know what this one cannot
   virtual Channel& channel() = 0;
   virtual std::vector<int> descriptors() const = 0;  // that go with the greeting
   virtual void greeted() {}                          // they have been sent
@@ -108,6 +110,8 @@ class WorkerProcess : public Supervisor {
  protected:
   Status connect() override;
   bool running() const override { return child_.running(); }
+  // Operators were loaded after it was started.
+  bool outdated() const override { return known_ != operator_count(); }
   Channel& channel() override { return child_.channel(); }
   std::vector<int> descriptors() const override;
   Result<std::string> end(std::chrono::milliseconds patience) override;
@@ -116,6 +120,7 @@ class WorkerProcess : public Supervisor {
  private:
   const std::filesystem::path program_;
   const int shared_;
+  std::size_t known_ = 0;  // operators
   Starter starter_;
   std::mutex mutex_;  // of child_, where it is made, ended or killed
   Child child_;

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Adding a family touches its folder and nothing else: a copy of operators/skeleton under another name is built by a build
 # folder that was there before, and everything that looks at all families finds it.
-#   added_family.sh COMPILER [PYTHON]
+#   added_family.sh found|built COMPILER [PYTHON]     found: the build looks for it everywhere; built: and it all runs
 set -euo pipefail
 source=$(realpath "$(dirname "$0")/..")
-compiler=$1 python=${2:-}
+how=$1 compiler=$2 python=${3:-}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/tree"
@@ -25,6 +25,13 @@ for family in added softmax; do
   grep -q "$family::add_to" build/generated/families.cpp || { echo "$family is not registered"; exit 1; }
   grep -q "tokitai/$family.h" build/include/tokitai/operators.h || { echo "tokitai.h lacks $family"; exit 1; }
 done
+build generated/family_added.cpp
+grep -q 'def added_forward' build/generated/family_added.cpp || { echo "its peer is not in the registry"; exit 1; }
+grep -q 'operators/added/golden.inc' build/generated/golden_lines.inc || { echo "its frozen bits are not looked at"; exit 1; }
+for text in operators/added/edges_test.cpp cpu_added_portable reference_added analysis_added; do
+  grep -q "$text" build/build.ninja || { echo "the build knows no $text"; exit 1; }
+done
+[ "$how" = built ] || exit 0
 # Builds less: it, and the families that the command itself calls.
 cmake -S tree -B build -DTOKITAI_FAMILIES="adamw;added;embedding;gemm;layernorm;softmax" >configured 2>&1 ||
   { cat configured; exit 1; }

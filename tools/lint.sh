@@ -20,7 +20,7 @@ python3 -c 'import json, sys
 first = {c["file"]: c for c in reversed(json.load(sys.stdin))}
 json.dump(list(first.values()), sys.stdout, indent=1)' <build/release/compile_commands.json >build/lint/compile_commands.json
 mapfile -t sources < <(git ls-files 'base/*.cpp' 'compiler/*.cpp' 'contract/*.cpp' 'runtime/*.cpp' 'machines/*.cpp' 'operators/*/*.cpp' \
-  'library/*.cpp' 'reports/*.cpp' 'problems/*.cpp' 'evidence/*.cpp' 'accuracy/*.cpp' 'server/*.cpp' 'requests/*.cpp' 'proofs/*.cpp' 'testing/*.cpp' 'bench/copy.cpp' 'bench/harness.cpp' |
+  'library/*.cpp' 'loader/*.cpp' 'reports/*.cpp' 'problems/*.cpp' 'evidence/*.cpp' 'accuracy/*.cpp' 'server/*.cpp' 'requests/*.cpp' 'proofs/*.cpp' 'testing/*.cpp' 'bench/copy.cpp' 'bench/harness.cpp' |
   grep -v -e '/tests/' -e 'operators/.*_test.cpp' -e 'testing/package' -e 'lockstep/strict')
 kernels=(build/release/generated/reference_layernorm.cpp build/release/generated/cpu_layernorm_avx2.cpp)
 for kernel in "${kernels[@]}"; do [ -f "$kernel" ] && sources+=("$kernel"); done

@@ -32,6 +32,7 @@ PARTS = {
     "runtime": ("adamw;softmax", "runtime_mutant_check"),
     "rows": ("softmax", "specimen_mutant_check"),
     "rope_table": ("rope", "rope_table_test"),
+    "loader": ("adamw;softmax", "loader_test"),
 }
 
 

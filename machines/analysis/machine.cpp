@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "contract/registry.h"
+#include "machines/analysis/interval_words.h"
 
 namespace tokitai {
 
@@ -18,6 +19,11 @@ namespace analysis {
 Result<Kernels> kernels(const Contract& contract) {
   const Operator* found = find_operator(contract);
   if (found != nullptr && found->analysis != nullptr) return *found->analysis;
+  if (found != nullptr && found->late != nullptr) {
+    const auto late = found->late->analysis(contract.name, &kIntervalWords);
+    if (!late.ok()) return late.status();
+    return *late.value();
+  }
   const std::span<const NamedKernel<Kernels>> tables[] = {
 #define TK_FAMILY(family) family::analysis_kernels(),
 #include "analysis_families.inc"

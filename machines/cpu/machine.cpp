@@ -102,7 +102,12 @@ class CpuMachine : public Machine, private JournalKeeper {
   Status run(const Call& call, Outcome& outcome) override { return run_behind(nullptr, call, outcome); }
   Status run_behind(std::byte* journal, const Call& call, Outcome& outcome) override {
     const Operator* found = find_operator(*call.contract);
-    const Kernel kernel = found != nullptr ? found->cpu_kernel(isa_.name) : nullptr;
+    Kernel kernel = found != nullptr ? found->cpu_kernel(isa_.name) : nullptr;
+    if (kernel == nullptr && found != nullptr && found->late != nullptr) {
+      auto late = found->late->cpu(found->contract->name, isa_.name);
+      if (!late.ok()) return late.status();
+      kernel = late.value();
+    }
     if (kernel == nullptr) return no_kernel(call, "cpu");
     try {
       Pool& pool = crew_.pool(threads_);

@@ -42,6 +42,8 @@ class Pool {
     auto call = [](void* context, std::int64_t unit, int worker) { (*static_cast<F*>(context))(unit, worker); };
     dispatch(units, call, &work);
   }
+  using Work = void (*)(void*, std::int64_t, int);
+  void dispatch(std::int64_t units, Work work, void* context);
   // One call at a time uses the crew and the scratch; held from the first reserve to the last unit.
   std::unique_lock<std::mutex> acquire() { return std::unique_lock(busy_); }
 
@@ -50,8 +52,6 @@ class Pool {
   std::int64_t scratch_bytes() const;
 
  private:
-  using Work = void (*)(void*, std::int64_t, int);
-  void dispatch(std::int64_t units, Work work, void* context);
   void work_through(int worker);
   void loop(int worker);
   void dismiss();

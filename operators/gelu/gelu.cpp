@@ -7,8 +7,10 @@ namespace tokitai {
 namespace gelu {
 namespace {
 
-const OptionSpec kTanh{"tanh",   OptionKind::flag, option_integer(0),
-                       "0 or 1", option::flag,     "tanh of a cubic instead of the error function"};
+OptionSpec tanh_option() {
+  return {"tanh",   OptionKind::flag, option_integer(0),
+          "0 or 1", option::flag,     "tanh of a cubic instead of the error function"};
+}
 constexpr std::string_view kFarBelow =
     "No claim about the relative error where x is below -4: 1+t is what is left of two numbers that nearly cancel.";
 constexpr std::string_view kConstants =
@@ -31,7 +33,7 @@ std::span<const Contract> contracts() {
        .non_claims = {kFarBelow, kBoundOfData},
        .operands = {{"x", in, storage, {"rows", "cols"}, "the elements"},
                     {"y", out, storage, {"rows", "cols"}, "their GELU", false, "x"}},
-       .options = {kTanh},
+       .options = {tanh_option()},
        .batch = "rows"},
       {.name = "gelu.backward",
        .summary = "Gradient of gelu.forward with respect to x.",
@@ -44,7 +46,7 @@ std::span<const Contract> contracts() {
        .operands = {{"dy", in, storage, {"rows", "cols"}, "gradient of the output"},
                     {"x", in, storage, {"rows", "cols"}, "the forward's input"},
                     {"dx", out, storage, {"rows", "cols"}, "gradient of x", false, "dy"}},
-       .options = {kTanh},
+       .options = {tanh_option()},
        .batch = "rows"},
   };
   return all;

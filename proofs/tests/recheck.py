@@ -1,8 +1,8 @@
 """Asks other solvers the questions of `tokitai prove --smt2`: their answers must be the ones that it found.
 
-    recheck.py TOKITAI [--all]
+    recheck.py TOKITAI [--all] [--one-in N]
 
-One file of every claim, or all files. A solver may leave a few unanswered in its time, but each claim is answered by one
+One file of every claim, or all files; of every part of plans, or a sample. A solver may leave a few unanswered in its time, but each claim is answered by one
 at the least. Exit code 0: the same answers; 1: another answer, or none; 3: no solver.
 """
 import shutil
@@ -44,12 +44,12 @@ def answer(solver, path):
     return ""
 
 
-def main(tokitai, everything):
+def main(tokitai, everything, sample):
     solvers = [name for name in SOLVERS if shutil.which(name)]
     for name in SOLVERS.keys() - solvers:
         print(f"no {name}: nothing is asked of it (Debian, Ubuntu: package {name})")
     with tempfile.TemporaryDirectory() as folder:
-        proved = subprocess.run([tokitai, "prove", "--smt2", folder], capture_output=True, text=True, check=False)
+        proved = subprocess.run([tokitai, "prove", *sample, "--smt2", folder], capture_output=True, text=True, check=False)
         if proved.returncode != 0:
             print(proved.stdout[-2000:] + proved.stderr)
             return proved.returncode
@@ -75,4 +75,6 @@ def main(tokitai, everything):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], "--all" in sys.argv[2:]))
+    words = sys.argv[2:]
+    sampled = words[words.index("--one-in"):][:2] if "--one-in" in words else []
+    sys.exit(main(sys.argv[1], "--all" in words, sampled))

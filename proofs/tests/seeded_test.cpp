@@ -9,6 +9,7 @@
 #include "proofs/claims.h"
 #include "proofs/tests/faults.h"
 #include "proofs/tests/samples.h"
+#include "testing/thorough.h"
 
 namespace tokitai::proofs {
 namespace {
@@ -50,7 +51,10 @@ TEST(Seeded, EveryFaultIsRefuted) {
   const char* only = std::getenv("TOKITAI_FAULT");
   std::vector<Fault> chosen = faults();
   EXPECT_GE(chosen.size(), 100U);
-  if (only != nullptr) std::erase_if(chosen, [&](const Fault& f) { return f.name.find(only) == std::string::npos; });
+  if (only != nullptr)
+    std::erase_if(chosen, [&](const Fault& f) { return f.name.find(only) == std::string::npos; });
+  else
+    chosen = testing::sample(chosen, 6);
   std::vector<std::vector<Outcome>> found(chosen.size());
   base::at_once(chosen.size(), [&](std::size_t i) {
     Functions functions;

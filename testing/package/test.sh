@@ -49,6 +49,18 @@ three_lines readme >"$folder/readme/CMakeLists.txt"
 build "$folder/readme" "$2"
 [ "$("$folder/readme/build/readme")" = "mean 1, rstd 316.228" ] || fail "the README's example gave something else"
 
+# Operators of one's own, in an empty folder and with nothing but the prefix.
+mkdir "$folder/own" "$folder/cache"
+chmod 700 "$folder/cache"
+(cd "$folder/own" && export TOKITAI_CACHE=$folder/cache &&
+  "$prefix/bin/tokitai" operator new mine && "$prefix/bin/tokitai" --operators mine verify --quick --op mine.forward) \
+  >"$folder/log" 2>&1 || { cat "$folder/log"; fail "an operator of one's own does not work"; }
+cp "$here/own.cpp" "$folder/own/main.cpp"
+three_lines own >"$folder/own/CMakeLists.txt"
+build "$folder/own" "$2"
+found=$(cd "$folder/own" && TOKITAI_CACHE=$folder/cache build/own)
+[ "$found" = "1.92806" ] || fail "mine.forward gave $found"
+
 # The example trains with the same bits on every device, and finds the package's own worker; built from three lines, and
 # by its own file where the prefix was moved and the program is built against it there.
 for place in "$prefix" "$folder/moved"; do

@@ -16,6 +16,7 @@
 #include "machines/lockstep/tests/faults.h"
 #include "problems/instance.h"
 #include "reports/compare.h"
+#include "testing/thorough.h"
 
 namespace tokitai::lockstep {
 namespace {
@@ -118,7 +119,7 @@ std::vector<Fault> faults_on(std::string_view prefix) {
   std::erase_if(chosen, [&](const Fault& f) {
     return !f.on.starts_with(prefix) || (only() != nullptr && f.name.find(only()) == std::string::npos);
   });
-  return chosen;
+  return only() != nullptr ? chosen : testing::sample(chosen, 3);
 }
 
 // The first fault of each setting, to run the unbroken text as.
@@ -169,17 +170,13 @@ void expect_faults_to_be_caught(const std::vector<Fault>& faults) {
   }
 }
 
-// Faults of index arithmetic that the prover refutes: a few of them, or all with TOKITAI_INDEX_FAULTS=all.
+// Faults of index arithmetic that the prover refutes.
 std::vector<Fault> index_faults() {
   std::vector<Fault> faults = read_faults(TK_INDEX_FAULTS);
   std::erase_if(faults, [&](const Fault& f) {
     return !f.unseen.empty() || (only() != nullptr && f.name.find(only()) == std::string::npos);
   });
-  constexpr std::size_t kEvery = 20;
-  if (only() != nullptr || std::getenv("TOKITAI_INDEX_FAULTS") != nullptr) return faults;
-  std::vector<Fault> few;
-  for (std::size_t i = 0; i < faults.size(); i += kEvery) few.push_back(faults[i]);
-  return few;
+  return only() != nullptr ? faults : testing::sample(faults, 40);
 }
 
 bool has_compiler(compiler::Vendor vendor) { return compiler::toolchain(vendor).ok(); }
