@@ -100,9 +100,8 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
         return Staging::template value_in<K>(held[i.chunk * kPieces + i.element / kPerPiece], i.element % kPerPiece);
       } else if constexpr (P.on_chip) {
         constexpr int kPerPiece = Shape::kPiece / bytes_of(K);
-        return Staging::template value_in<K>(
-            *m.template cell<O>(m.stage, i.chunk, TK_AS_PROVED(i.element / kPerPiece, piece_of(i.element, kPerPiece))),
-            i.element % kPerPiece);
+        return Staging::template value_in<K>(*m.template cell<O>(m.stage, i.chunk, piece_of(i.element, kPerPiece)),
+                                             i.element % kPerPiece);
       } else {
         return m.template element<K>(elements<K>(m.arguments.operand[O], m.row), i);
       }
@@ -158,26 +157,26 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
     if constexpr (P.on_chip)
       return Registers{};
     else
-      return Scratch{global<float, Workspace>(arguments.workspace) +
-                         TK_AS_PROVED(scratch_offset() + made_row<O::index>() * i64{n},
-                                      made_begin(scratch_offset(), made_row<O::index>(), i64{n})),
-                     *this};
+      return Scratch{
+          global<float, Workspace>(arguments.workspace) + made_begin(scratch_offset(), made_row<O::index>(), i64{n}),
+          *this};
   }
   static constexpr int kMade = count_set(P.made);
   template <int O> static constexpr int made_row() { return count_set(P.made & ((1u << O) - 1u)); }
   // Where a row does not stay on chip each block of threads has its made rows and a box in the workspace.
   TK_FN i64 scratch_floats() const { return scratch_size(i64{n}, kMade, blocks(), Shape::kGroups); }
-  TK_FN Place<Begin<Column>, i64> scratch_offset() const {
-    return TK_AS_PROVED(block_index() * scratch_floats(), scratch_begin(block_index(), scratch_floats()));
-  }
+  TK_FN Place<Begin<Column>, i64> scratch_offset() const { return scratch_begin(block_index(), scratch_floats()); }
 
   // --- Reductions.
+  TK_FN Shared<float, BoxSlot> box_on_chip() const {
+    constexpr Place<Byte<BoxSlot>, int> kByte = box_byte(P);
+    return shared<float, BoxSlot>(kByte);
+  }
   TK_FN auto box() const {
     if constexpr (P.on_chip)
-      return shared<float, BoxSlot>(TK_AS_PROVED(Shape::kBoxAt, box_byte(P)));
+      return box_on_chip();
     else
-      return global<float, Workspace>(arguments.workspace) +
-             TK_AS_PROVED(scratch_offset() + kMade * i64{n}, scratch_box(scratch_offset(), kMade, i64{n}));
+      return global<float, Workspace>(arguments.workspace) + scratch_box(scratch_offset(), kMade, i64{n});
   }
   TK_FN int box_groups() const {
     if constexpr (P.on_chip)
@@ -223,8 +222,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
     const Place<BoxSlot, int> slot_of_group = box_at(term, group);
     if constexpr (P.cluster > 1) {
       warp_barrier();  // all of the group have read the box's other half
-      if (thread % 32 < P.cluster)
-        mailbox_send(mailbox(), box() + slot_of_group, TK_AS_PROVED(thread % 32, lane_in_team(thread)), v);
+      if (thread % 32 < P.cluster) mailbox_send(mailbox(), box() + slot_of_group, lane_in_team(thread), v);
     } else {
       if (thread % 32 == 0) box()[slot_of_group] = v;
     }
@@ -241,9 +239,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
         TK_UNROLL
         for (Counter g = 0; g < Shape::kGroups; ++g) {
           v[b][g] = 0.0f;
-          if (first + b < blocks())
-            v[b][g] = box()[box_at(
-                term, TK_AS_PROVED((first + b) * Shape::kGroups + g, group_of_block(first, b, g, Shape::kGroups)))];
+          if (first + b < blocks()) v[b][g] = box()[box_at(term, group_of_block(first, b, g, Shape::kGroups))];
         }
       }
       TK_UNROLL
@@ -264,12 +260,9 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
   mutable float picked = 0.0f;
   mutable bool picking = false;                 // the next exchange brings it
   TK_FN Shared<float, Counted> picks() const {  // behind the box, one per parity
-    return shared<float, BoxSlot>(TK_AS_PROVED(Shape::kBoxAt, box_byte(P))) +
-           TK_AS_PROVED(6 * box_groups(), picks_begin(box_groups()));
+    return box_on_chip() + picks_begin(box_groups());
   }
-  TK_FN Shared<u64, Counted> mailboxes() const {
-    return shared<u64, Counted>(TK_AS_PROVED(Shape::kStagedBytes, mailboxes_byte(P)));
-  }
+  TK_FN Shared<u64, Counted> mailboxes() const { return shared<u64, Counted>(mailboxes_byte(P)); }
   TK_FN Mailbox mailbox() const { return mailboxes() + parity; }
   TK_FN void open_mailboxes() const {
     if (thread_index() == 0) {
@@ -292,7 +285,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
   }
   template <class... Term> TK_FN Reduced<float, sizeof...(Term)> reduce(const Term&... term) const {
     if constexpr (Shape::kOneGroup) {
-      const Reduced<float, sizeof...(Term)> all{group_value(term, TK_AS_PROVED(0, held_block(thread, P.wide)))...};
+      const Reduced<float, sizeof...(Term)> all{group_value(term, held_block(thread, P.wide))...};
       warp_barrier();  // what was read of the row is read again: it does not fit the registers
       return all;
     } else {
@@ -304,9 +297,8 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
       meet<sizeof...(Term)>();
       Counter t = 0;
       const Reduced<float, sizeof...(Term)> all{collect<Term>(t++)...};
-      parity = TK_AS_PROVED(
-          parity ^ 1,
-          other_side(parity));  // the next reduction posts elsewhere, and the one after it only behind another barrier
+      parity =
+          other_side(parity);  // the next reduction posts elsewhere, and the one after it only behind another barrier
       return all;
     }
   }
@@ -320,17 +312,15 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
     constexpr Kind K = kind_at(P.kinds, O);
     const bool exists = j >= 0 && j < n;
     if constexpr (Shape::kOneGroup || P.cluster > 1) {
-      const auto place = place_of_column(
-          TK_AS_PROVED(static_cast<int>(exists ? j : 0), given_column(static_cast<int>(exists ? j : 0), n)));
+      const auto place = place_of_column(given_column(static_cast<int>(exists ? j : 0), n));
       const Counter owner = owner_of_lane(place.lane, P.wide);
       float v = 0.0f;
       const bool mine = exists && place.block == first_block && thread % Shape::kColumnThreads == owner;
       if (mine) {
         constexpr int kPerPiece = Shape::kPiece / bytes_of(K);
         const Counter e = element_of_lane(place.lane, P.wide);
-        const auto from = cast<Raw<K>>(
-            this->template cell<O>(stage, place.chunk, TK_AS_PROVED(e / kPerPiece, piece_of(e, kPerPiece))));
-        v = widen<K>(from[TK_AS_PROVED(e % kPerPiece, place_in_piece(e, kPerPiece))]);
+        const auto from = cast<Raw<K>>(this->template cell<O>(stage, place.chunk, piece_of(e, kPerPiece)));
+        v = widen<K>(from[place_in_piece(e, kPerPiece)]);
       }
       if constexpr (Shape::kOneGroup) {
         return shuffle(v, owner);
@@ -343,7 +333,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
       }
     } else {  // before the next reduction's barrier, so before any store of this row
       float v = 0.0f;
-      if (exists) v = widen<K>(elements<K>(arguments.operand[O], row)[TK_AS_PROVED(j, given_column(j, i64{n}))]);
+      if (exists) v = widen<K>(elements<K>(arguments.operand[O], row)[given_column(j, i64{n})]);
       return v;
     }
   }
@@ -401,19 +391,16 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
 
   // --- Column sums: chains of 32 rows in registers, or in the partial row itself.
   TK_FN Place<Begin<Workspace>, i64> behind_scratch() const {
-    return TK_AS_PROVED(P.on_chip ? 0 : grid_size() * scratch_floats(),
-                        scratch_end(P.on_chip ? 0 : grid_size(), scratch_floats()));
+    return scratch_end(P.on_chip ? 0 : grid_size(), scratch_floats());
   }
   TK_FN Global<float, Column> partial_row(Counter which, Place<Row, i64> chain) const {
     const i64 chains = pieces_of(rows, kChain);
     const Place<Begin<Workspace>, i64> behind = behind_scratch();
-    return global<float, Workspace>(arguments.workspace) +
-           TK_AS_PROVED(behind + partial_begin(which, chain, chains, i64{n}),
-                        partial_begin_behind(behind, which, chain, chains, i64{n}));
+    return global<float, Workspace>(arguments.workspace) + partial_begin_behind(behind, which, chain, chains, i64{n});
   }
   TK_FN Global<float, Row> partial_values() const {
     const Place<Begin<Workspace>, i64> behind = behind_scratch();
-    return global<float, Workspace>(arguments.workspace) + TK_AS_PROVED(behind, values_begin(behind));
+    return global<float, Workspace>(arguments.workspace) + values_begin(behind);
   }
   template <int which, class Term> TK_FN void column_chain(const Term& term) {
     for_blocks([&](Place<ColumnBlock, int> block) {
@@ -426,7 +413,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
               float& acc = sums[which][chunk * P.wide + e];
               acc = term.step(acc, i);
             } else {
-              const Global<float, Column> p = partial_row(which, TK_AS_PROVED(row / kChain, chain_of(row)));
+              const Global<float, Column> p = partial_row(which, chain_of(row));
               const float before = row % kChain == 0 ? 0.0f : float(p[column(i)]);
               p[column(i)] = term.step(before, i);
             }
@@ -461,7 +448,7 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
   }
 
   // A few words for all threads, where the box was.
-  TK_FN Shared<u32, Counted> words() const { return shared<u32, Counted>(TK_AS_PROVED(Shape::kBoxAt, words_byte(P))); }
+  TK_FN Shared<u32, Counted> words() const { return shared<u32, Counted>(words_byte(P)); }
   // --- After every row: the last block to finish does this with all its threads.
   TK_FN bool last_block() const {
     const Shared<u32, Counted> answer = words();
@@ -480,20 +467,19 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
     Global<float, Row> to = partial_values();
     for (i64 count = rows; count > 1;) {
       const i64 chains = pieces_of(count, kChain);
-      for (Place<Row, i64> chain = TK_AS_PROVED(thread_index(), row_of_thread(thread_index())); chain < chains;
-           chain += P.threads) {
-        const i64 end = chain_end(chain, count);
+      for (Place<Row, i64> chain = row_of_thread(thread_index()); chain < chains; chain += P.threads) {
+        const Place<Row, i64> first = chain_begin(chain);
+        const i64 end = chain_end(first, count);
         float acc = 0.0f;
-        for (Place<Row, i64> r = chain_begin(chain); r < end; ++r) acc = acc + from[r];
+        for (Place<Row, i64> r = first; r < end; ++r) acc = acc + from[r];
         to[chain] = acc;
       }
       barrier();
       from = to;
-      to = to + TK_AS_PROVED(chains, level_begin(count));
+      to = to + level_begin(chains);
       count = chains;
     }
-    return rows == 1 ? 0.0f + from[TK_AS_PROVED(0, given_row(i64{0}, rows))]
-                     : float(from[TK_AS_PROVED(0, given_row(i64{0}, rows))]);
+    return rows == 1 ? 0.0f + from[given_row(i64{0}, rows)] : float(from[given_row(i64{0}, rows)]);
   }
   template <class O> TK_FN void put_once(O, float v) const {
     if constexpr (kind<O> != Kind::absent)
@@ -508,18 +494,15 @@ template <class D, RowPlan P> struct RowMachine : RowStaging<D, P> {
   TK_FN void run(Place<Row, i64> first, i64 end, Place<Step<Row>, i64> step) {
     stage = 0;
     TK_UNROLL
-    for (Counter s = 0; s < P.stages; ++s)
-      fetch_row(TK_AS_PROVED(first + s * step < end ? first + s * step : rows, row_ahead(first, s, step, end, rows)),
-                s);
+    for (Counter s = 0; s < P.stages; ++s) fetch_row(row_ahead(first, s, step, end, rows), s);
     holds = true;
     if (first < end) fetch_ones<0>(first);
     for (row = first; row < end; row += step) {
-      look_ahead(TK_AS_PROVED(row + step < end ? row + step : rows, row_ahead(row, 1, step, end, rows)));
+      look_ahead(row_ahead(row, 1, step, end, rows));
       if constexpr (P.on_chip) copy_wait<P.stages - 1>();
       D::row(*this);
-      const i64 next = row + P.stages * step;
-      fetch_row(TK_AS_PROVED(next < end ? next : rows, row_ahead(row, P.stages, step, end, rows)), stage);
-      stage = TK_AS_PROVED(stage + 1 == P.stages ? 0 : stage + 1, next_slot(stage, P.stages));
+      fetch_row(row_ahead(row, P.stages, step, end, rows), stage);
+      stage = next_slot(stage, P.stages);
     }
     holds = false;
   }

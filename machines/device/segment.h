@@ -45,15 +45,15 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     constexpr Kind K = kind_at(P.kinds, O::index);
     constexpr int kVectors = 4;
     const Place<Step<Row>, i64> groups = item_step(grid_size(), P.threads / 32);
-    const Counter lane = TK_AS_PROVED(thread_index() % 32, lane_in_group(thread_index()));
+    const Counter lane = lane_in_group(thread_index());
     Place<Row, i64> i = first_item(block_index(), group_of_thread(thread_index()), P.threads / 32);
     i64 next = i < queries ? index_at(i) : 0;
     for (; i < queries; i += groups) {
       const i64 v = next;
-      if (i + groups < queries) next = index_at(TK_AS_PROVED(i + groups, row_ahead(i, 1, groups, queries, queries)));
+      if (i + groups < queries) next = index_at(row_ahead(i, 1, groups, queries, queries));
       const bool hole = padded(v);
       const Global<const Raw<K>, Column> from =
-          elements<K>(arguments.operand[W::index], TK_AS_PROVED(hole ? 0 : v, given_row(hole ? i64{0} : v, vocab)));
+          elements<K>(arguments.operand[W::index], given_row(hole ? i64{0} : v, vocab));
       const Global<Raw<K>, Column> to = elements<K>(arguments.operand[O::index], i);
       for (CounterOf<i64> c = 0; c < dim; c += kVectors * 32 * P.wide) {
         Packed<K, P.wide> held[kVectors];
@@ -71,9 +71,7 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
       }
     }
   }
-  TK_FN Place<Existing, int> left(Place<Column, i64> at) const {
-    return TK_AS_PROVED(dim - at < P.wide ? static_cast<int>(dim - at) : P.wide, at_most(left_of(dim, at), P.wide));
-  }
+  TK_FN Place<Existing, int> left(Place<Column, i64> at) const { return at_most(left_of(dim, at), P.wide); }
   template <Kind K> TK_FN Packed<K, P.wide> load_row(Global<const Raw<K>, Column> from, Place<Column, i64> at) const {
     if constexpr (P.whole)
       return load_packed<K, P.wide, P.access>(from + at);
@@ -103,11 +101,8 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     using Partial = typename RawOf<kExact ? 8 : 4>::type;
     static constexpr int kGroups = P.threads / 32;
 
-    TK_FN Counter lane() const { return TK_AS_PROVED(thread_index() % 32, lane_in_group(thread_index())); }
-    TK_FN Place<Row, i64> group() const {
-      return TK_AS_PROVED(static_cast<i64>(block_index()) * kGroups + thread_index() / 32,
-                          first_item(block_index(), group_of_thread(thread_index()), kGroups));
-    }
+    TK_FN Counter lane() const { return lane_in_group(thread_index()); }
+    TK_FN Place<Row, i64> group() const { return first_item(block_index(), group_of_thread(thread_index()), kGroups); }
     TK_FN Place<Step<Row>, i64> groups() const { return item_step(grid_size(), kGroups); }
     TK_FN i64 slabs() const { return slabs_of(m.dim, P.wide); }
 
@@ -129,7 +124,7 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
         begin[v] = 0;
         end[v] = 0;
       }
-      if (self < kLevels) levels()[TK_AS_PROVED(self, level_of(self))] = 0;
+      if (self < kLevels) levels()[level_of(self)] = 0;
       sorter.meet();
       if (flagged()) return;
       sorter.sort(m.queries, m.vocab);
@@ -137,18 +132,18 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
       for (Place<Row, i64> p = self; p < m.queries; p += all) {
         const u32 key = sorter.keys()[p];
         if (static_cast<i64>(key) >= m.vocab) continue;
-        if (p == 0 || sorter.keys()[TK_AS_PROVED(p - 1, position_before(p, Place<Span, i64>(1)))] != key)
+        if (p == 0 || sorter.keys()[position_before(p, Place<Span, i64>(1))] != key)
           begin[known(key)] = static_cast<u32>(p);
-        if (p + 1 == m.queries || sorter.keys()[TK_AS_PROVED(p + 1, position_of(p, Counter(1)))] != key) {
+        if (p + 1 == m.queries || sorter.keys()[position_of(p, Counter(1))] != key) {
           end[known(key)] = static_cast<u32>(p + 1);
           Place<Span, i64> span = kChain;
-          for (Counter level = 0; p >= span && sorter.keys()[TK_AS_PROVED(p - span, position_before(p, span))] == key;
-               ++level, span = TK_AS_PROVED(span * kChain, next_span(span)))
+          for (Counter level = 0; p >= span && sorter.keys()[position_before(p, span)] == key; ++level) {
             atomic_add(levels() + level, 1);
+            span = next_span(span);
+          }
         }
         if (kExact && p >= kMostOccurrences &&
-            sorter.keys()[TK_AS_PROVED(p - kMostOccurrences, position_before(p, Place<Span, i64>(kMostOccurrences)))] ==
-                key)
+            sorter.keys()[position_before(p, Place<Span, i64>(kMostOccurrences))] == key)
           atomic_min(global_one<u64>(m.arguments.flag), kTooMany | key);
       }
       sorter.meet();
@@ -157,10 +152,10 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
       empty_rows(end);
       chains(sorter, begin, end);
       Place<Span, i64> span = kChain;
-      for (Counter level = 0; level < kLevels && load_fresh(levels() + level) != 0;
-           ++level, span = TK_AS_PROVED(span * kChain, next_span(span))) {
+      for (Counter level = 0; level < kLevels && load_fresh(levels() + level) != 0; ++level) {
         sorter.meet();
         join(sorter, begin, end, span);
+        span = next_span(span);
       }
     }
     // How many indices occur more than 32, 32^2, ... times: levels that nobody needs are left out.
@@ -171,7 +166,7 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     }
     TK_FN bool flagged() const { return refused(m.arguments); }
     // The row of an index that memory said.
-    TK_FN Place<Row, i64> known(u32 key) const { return TK_AS_PROVED(key, given_row(i64{key}, m.vocab)); }
+    TK_FN Place<Row, i64> known(u32 key) const { return given_row(i64{key}, m.vocab); }
 
     // A row's new value, from the sum before its rounding to storage.
     TK_FN void finish(Place<Row, i64> v, Place<Column, i64> at, const float (&sum)[P.wide]) const {
@@ -191,17 +186,16 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
       constexpr int kWindow = 32;
       const i64 windows = pieces_of(m.vocab, kWindow);
       for (Place<Row, i64> w = group(); w < windows; w += groups()) {
-        const Place<Row, i64> mine = TK_AS_PROVED(window_begin(w) + lane(), position_of(window_begin(w), lane()));
+        const Place<Row, i64> mine = position_of(window_begin(w), lane());
         bool empty = false;
         if (mine < m.vocab) empty = end[mine] == 0;
         const u32 mask = ballot(empty);
         for (Counter b = 0; b < kWindow; ++b) {
           if (((mask >> b) & 1u) == 0) continue;
-          for (Place<Column, i64> at =
-                   TK_AS_PROVED(lane() * P.wide, copied_column(CounterOf<i64>(0), Counter(0), lane(), P.wide));
-               at < m.dim; at += 32 * P.wide) {
+          for (Place<Column, i64> at = copied_column(CounterOf<i64>(0), Counter(0), lane(), P.wide); at < m.dim;
+               at += 32 * P.wide) {
             const float none[P.wide] = {};
-            finish(TK_AS_PROVED(window_begin(w) + b, position_of(window_begin(w), b)), at, none);
+            finish(position_of(window_begin(w), b), at, none);
           }
         }
       }
@@ -209,14 +203,12 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
 
     // Where the partial result of the chain at sorted position p lies.
     TK_FN Place<Begin<Column>, i64> partial_of(Place<Row, i64> p, i64 first) const {
-      return TK_AS_PROVED(partial_row_of(p, first) * m.dim, row_begin(partial_row_of(p, first), m.dim));
+      return row_begin(partial_row_of(p, first), m.dim);
     }
     TK_FN Global<Partial, InMatrix> partials() const {
       return global<Partial, Workspace>(m.arguments.workspace) +
-             TK_AS_PROVED(sort_space_of<P.digit_bits>(m.queries, m.vocab, grid_size()).words * 4 /
-                              static_cast<i64>(sizeof(Partial)),
-                          partials_begin(sort_space_of<P.digit_bits>(m.queries, m.vocab, grid_size()).words,
-                                         static_cast<i64>(sizeof(Partial))));
+             partials_begin(sort_space_of<P.digit_bits>(m.queries, m.vocab, grid_size()).words,
+                            static_cast<i64>(sizeof(Partial)));
     }
 
     // What is known of the chain that positions are being added to.
@@ -232,22 +224,19 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     TK_FN void chains(const Sorter& sorter, Global<const u32, Row> begin, Global<const u32, Row> end) const {
       const i64 windows = pieces_of(m.queries, kChain);
       for (Place<Row, i64> item = group(); item < windows * slabs(); item += groups()) {
-        const Place<Row, i64> base = TK_AS_PROVED(item / slabs() * kChain, window_begin(window_of(item, slabs())));
-        const Place<Column, i64> at =
-            TK_AS_PROVED((item % slabs() * 32 + lane()) * P.wide, slab_column(item, slabs(), lane(), P.wide));
+        const Place<Row, i64> base = window_begin(window_of(item, slabs()));
+        const Place<Column, i64> at = slab_column(item, slabs(), lane(), P.wide);
         u32 key = 0xffffffffu, first = 0, stop = 0, value = 0;
         if (base + lane() < m.queries) {
-          key = sorter.keys()[TK_AS_PROVED(base + lane(), position_of(base, lane()))];
-          value = sorter.values()[TK_AS_PROVED(base + lane(), position_of(base, lane()))];
+          key = sorter.keys()[position_of(base, lane())];
+          value = sorter.values()[position_of(base, lane())];
         }
         const bool real = static_cast<i64>(key) < m.vocab;
         if (real) {
           first = begin[known(key)];
           stop = end[known(key)];
         }
-        const u32 starts =
-            ballot(real && TK_AS_PROVED((base + lane() - first) % kChain == 0,
-                                        starts_chain(position_of(base, lane()), i64{first}, i64{kChain})));
+        const u32 starts = ballot(real && starts_chain(position_of(base, lane()), i64{first}, i64{kChain}));
         if (starts == 0) continue;
         walk(sorter, base, at, starts, key, first, stop, value);
       }
@@ -258,8 +247,7 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     using Cell = Words<kRowBytes / 4>;
     static_assert(kRowBytes <= 16);
     TK_FN SharedSpot<Cell> cell(Counter slot) const {
-      return shared<Cell, StagedCell>(
-                 TK_AS_PROVED((Sorter<P.digit_bits, P.threads>::kSharedBytes), rows_byte(kGroups, 1 << P.digit_bits))) +
+      return shared<Cell, StagedCell>(rows_byte(kGroups, 1 << P.digit_bits)) +
              row_cell(slot, thread_index(), P.threads);
     }
     TK_FN void fetch(Place<Row, i64> row, Place<Column, i64> at, Counter slot) const {
@@ -285,8 +273,8 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
         c.key = shuffle(key, place);
         c.first = shuffle(first, place);
         c.stop = shuffle(stop, place);
-        c.start = TK_AS_PROVED(base + place, position_of(base, place));
-        c.end = TK_AS_PROVED(c.stop - c.start < kChain ? c.stop : c.start + kChain, chain_stop(c.start, c.stop));
+        c.start = position_of(base, place);
+        c.end = chain_stop(c.start, c.stop);
         return c;
       };
       const i64 end = chain_at(last).end;
@@ -296,19 +284,19 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
         if (q < end && inside) {
           u32 row = near;
           if (q - base >= 32) row = sorter.values()[q];
-          fetch(TK_AS_PROVED(row, given_row(i64{row}, m.queries)), at, slot);
+          fetch(given_row(i64{row}, m.queries), at, slot);
         }
         copy_commit();
       };
-      Place<Row, i64> p = TK_AS_PROVED(base + from, position_of(base, from));
+      Place<Row, i64> p = position_of(base, from);
       TK_UNROLL
-      for (Counter a = 0; a < kAhead; ++a) send_for(TK_AS_PROVED(p + a, position_of(p, a)), a);
+      for (Counter a = 0; a < kAhead; ++a) send_for(position_of(p, a), a);
       Chain chain = chain_at(from);
       Sum sum;
       for (Counter slot = 0; p < end; ++p) {
         if (p == chain.end) {
           if (inside) flush(chain, sum, at);
-          chain = chain_at(TK_AS_PROVED(static_cast<int>(p - base), offset_of(p, base)));
+          chain = chain_at(offset_of(p, base));
           sum = Sum{};
         }
         copy_wait<kAhead - 1>();
@@ -319,8 +307,8 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
           for (int w = 0; w < kRowBytes / 4; ++w) row.word[w] = c.word[w];
           sum.add(row, static_cast<int>(p - chain.start));
         }
-        send_for(TK_AS_PROVED(p + kAhead, position_of(p, Counter(kAhead))), slot);
-        slot = TK_AS_PROVED(slot + 1 == kAhead ? 0 : slot + 1, next_slot(slot, kAhead));
+        send_for(position_of(p, Counter(kAhead)), slot);
+        slot = next_slot(slot, kAhead);
       }
       if (inside) flush(chain, sum, at);
       copy_wait<0>();
@@ -348,8 +336,7 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
         finish(known(chain.key), at, out);
         return;
       }
-      const GlobalSpot<Partial> to = partials() + TK_AS_PROVED(partial_of(chain.start, chain.first) + at,
-                                                               place_in_row(partial_of(chain.start, chain.first), at));
+      const GlobalSpot<Partial> to = partials() + place_in_row(partial_of(chain.start, chain.first), at);
       TK_UNROLL
       for (Counter e = 0; e < P.wide; ++e)
         if (e < m.left(at)) {
@@ -370,15 +357,12 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
       const i64 windows = pieces_of(m.queries, kChain);
       const i64 rounds = (windows + kScan - 1) / kScan;
       for (Place<Row, i64> item = group(); item < rounds * slabs(); item += groups()) {
-        const Place<Row, i64> round = TK_AS_PROVED(item / slabs(), window_of(item, slabs()));
-        const Place<Column, i64> at =
-            TK_AS_PROVED((item % slabs() * 32 + lane()) * P.wide, slab_column(item, slabs(), lane(), P.wide));
+        const Place<Row, i64> round = window_of(item, slabs());
+        const Place<Column, i64> at = slab_column(item, slabs(), lane(), P.wide);
         u32 key[kScan];
         TK_UNROLL
         for (Counter s = 0; s < kScan; ++s) {
-          const Place<Row, i64> mine =
-              TK_AS_PROVED(window_begin(TK_AS_PROVED(round * kScan + s, window_in_round(round, s, kScan))) + lane(),
-                           position_of(window_begin(window_in_round(round, s, kScan)), lane()));
+          const Place<Row, i64> mine = position_of(window_begin(window_in_round(round, s, kScan)), lane());
           key[s] = 0xffffffffu;
           if (mine < m.queries) key[s] = sorter.keys()[mine];
         }
@@ -393,14 +377,13 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
         }
         TK_UNROLL
         for (Counter s = 0; s < kScan; ++s) {
-          const Place<Row, i64> base = window_begin(TK_AS_PROVED(round * kScan + s, window_in_round(round, s, kScan)));
-          const u32 mask = ballot(
-              static_cast<i64>(stop[s] - first[s]) > span &&
-              starts_chain(TK_AS_PROVED(base + lane(), position_of(base, lane())), i64{first[s]}, span * kChain));
+          const Place<Row, i64> base = window_begin(window_in_round(round, s, kScan));
+          const u32 mask = ballot(static_cast<i64>(stop[s] - first[s]) > span &&
+                                  starts_chain(position_of(base, lane()), i64{first[s]}, span * kChain));
           for (Counter b = 0; mask >> b != 0; ++b) {
             if (((mask >> b) & 1u) == 0) continue;
             const u32 k = shuffle(key[s], b), from = shuffle(first[s], b), to = shuffle(stop[s], b);
-            if (at < m.dim) join_at(k, TK_AS_PROVED(base + b, position_of(base, b)), from, to, span, at);
+            if (at < m.dim) join_at(k, position_of(base, b), from, to, span, at);
             if (b == 31) break;
           }
         }
@@ -411,12 +394,11 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
       const bool whole = stop - first <= span * kChain;
       const i64 end = joined_stop(p, stop, span);
       JoinSum sum;
-      for (Place<Row, i64> q = p; q < end; q += TK_AS_PROVED(kAheadJoin * span, joined_step(kAheadJoin, span))) {
+      for (Place<Row, i64> q = p; q < end; q += joined_step(kAheadJoin, span)) {
         Partial held[kAheadJoin][P.wide];
         TK_UNROLL
         for (Counter r = 0; r < kAheadJoin; ++r)
-          if (q + r * span < end)
-            load_partials(held[r], partial_of(TK_AS_PROVED(q + r * span, joined_position(q, r, span)), first), at);
+          if (q + r * span < end) load_partials(held[r], partial_of(joined_position(q, r, span), first), at);
         TK_UNROLL
         for (int r = 0; r < kAheadJoin; ++r)
           if (q + r * span < end) sum.add(held[r]);
@@ -427,8 +409,7 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
         finish(known(key), at, out);
         return;
       }
-      const GlobalSpot<Partial> to =
-          partials() + TK_AS_PROVED(partial_of(p, first) + at, place_in_row(partial_of(p, first), at));
+      const GlobalSpot<Partial> to = partials() + place_in_row(partial_of(p, first), at);
       TK_UNROLL
       for (Counter e = 0; e < P.wide; ++e)
         if (e < m.left(at)) to[e] = sum.partial(e);
@@ -437,7 +418,7 @@ template <class D, SegmentPlan P> struct SegmentMachine : D::Names {
     // Partial rows are aligned where every vector of a row is whole.
     static constexpr int kAheadJoin = kExact ? 2 : 4;
     TK_FN void load_partials(Partial (&held)[P.wide], Place<Begin<Column>, i64> row, Place<Column, i64> at) const {
-      const GlobalSpot<const Partial> from = partials() + TK_AS_PROVED(row + at, place_in_row(row, at));
+      const GlobalSpot<const Partial> from = partials() + place_in_row(row, at);
       if constexpr (P.whole) {
         constexpr int kBytes = static_cast<int>(sizeof(Partial)), kAll = P.wide * kBytes;
         constexpr int kPiece = kAll < 16 ? kAll : 16, kPer = kPiece / kBytes;
