@@ -4,6 +4,7 @@
 // the launch looks like.
 #pragma once
 #include "machines/device/each.h"
+#include "machines/device/grid.h"
 #include "machines/device/list_sum_shape.h"
 #include "machines/device/place_list_sum.h"
 #include "machines/device/place_row.h"
@@ -139,15 +140,8 @@ template <class D, ListSumPlan P> struct ListSumMachine : D::Names {
   }
 
   // The last block of threads to come here goes on, with every chain's value to be seen.
-  TK_FN bool comes_last() const {
-    const Shared<u32, Counted> answer = shared<u32, Counted>(last_byte());
-    fence();
-    barrier();
-    if (thread_index() == 0) answer[0] = atomic_add(global_one<u32>(arguments.counter), 1);
-    barrier();
-    const bool last = answer[0] + 1 == static_cast<u32>(grid_size());
-    fence();
-    return last;
+  TK_FN bool last_block() const {
+    return comes_last(global_one<u32>(arguments.counter), shared<u32, Counted>(last_byte()));
   }
   // The upper levels of the column order, one behind the other in the workspace.
   TK_FN void join_chains() {
@@ -189,7 +183,7 @@ template <class D, ListSumPlan P> TK_FN void list_sum_kernel(const Arguments& ar
   const i64 chains = pieces_of(m.blocks, kChain);
   for (Place<Row, i64> chain = worker_of(block_index(), 1); chain < chains; chain += workers_of(grid_size(), 1))
     m.chain_of_blocks(chain);
-  if (m.comes_last()) {
+  if (m.last_block()) {
     m.join_chains();
     D::finish(m);
   }
