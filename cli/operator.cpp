@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
+#include <regex>
 
 #include "base/files.h"
 #include "base/printable.h"
@@ -12,6 +14,7 @@
 #include "contract/registry.h"
 #include "loader/load_operators.h"
 #include "loader/texts.h"
+#include "loader/words.h"
 #include "problems/problem.h"
 
 namespace tokitai::cli {
@@ -27,20 +30,10 @@ struct Arguments {
   std::string name, pattern = "each", folder;
 };
 
+// Where it is a word of its own, or the first part of one: take_forward, but not taken.
 std::string renamed(std::string_view text, std::string_view from, std::string_view to) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t found = std::min(text.find(from, at), text.size());
-    out += text.substr(at, found - at);
-    if (found < text.size()) out += to;
-    at = found + from.size();
-  }
-  return out;
-}
-
-bool is_family(std::string_view name) {
-  return !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos &&
-         std::isdigit(static_cast<unsigned char>(name.front())) == 0;
+  const std::regex word(fmt::format("\\b{}(?![a-z0-9])", from));
+  return std::regex_replace(std::string(text), word, std::string(to));
 }
 
 // Whole or not at all: written beside its place and then renamed.
@@ -64,9 +57,11 @@ Status write_folder(const fs::path& place, std::string_view example, std::string
 }
 
 Status make(const Arguments& a) {
-  if (!is_family(a.name))
-    return Status::invalid(
-        fmt::format("'{}' is no name of a family: small letters, digits and _, not a digit first", a.name));
+  if (!loader::is_name(a.name) || loader::is_keyword(a.name) || loader::is_our_namespace(a.name))
+    return Status::invalid(fmt::format(
+        "'{}' is no name of a family: small letters, digits and _, not a digit first, no word of C++ and none of the "
+        "library's own names",
+        a.name));
   for (const Operator* other : operators())
     if (other->contract->family() == a.name)
       return Status::invalid(fmt::format("there is a family {} already, from {}", a.name, other->folder->origin));
@@ -74,7 +69,8 @@ Status make(const Arguments& a) {
       std::find_if(std::begin(kExamples), std::end(kExamples), [&](const auto& one) { return one.first == a.pattern; });
   if (example == std::end(kExamples))
     return Status::invalid(fmt::format("no pattern '{}' to begin with; they are each, row, segment", a.pattern));
-  const fs::path place = a.folder.empty() ? fs::path(a.name) : fs::path(a.folder);
+  fs::path place = (a.folder.empty() ? fs::path(a.name) : fs::path(a.folder)).lexically_normal();
+  if (!place.has_filename()) place = place.parent_path();  // "mine/"
   std::error_code error;
   if (fs::exists(fs::symlink_status(place, error)))
     return Status::invalid(fmt::format("{} is there already", place.string()));

@@ -7,9 +7,10 @@ function(tokitai_device)
     machines/device/access.h machines/device/alias.h machines/device/arguments.h machines/device/grid.h machines/device/kinds.h machines/device/memory.h
     machines/device/place.h machines/device/place_each.h machines/device/place_list_sum.h machines/device/place_row.h machines/device/place_segment.h
     machines/device/place_sort.h machines/device/place_tile.h
-    machines/device/plans.h machines/device/row.h machines/device/row_kernels.h machines/device/row_shape.h machines/device/row_staging.h
+    machines/device/plans.h machines/device/row.h machines/device/row_exchange.h machines/device/row_kernels.h machines/device/row_shape.h
+    machines/device/row_staging.h machines/device/row_values.h
     machines/device/each.h machines/device/each_tensor.h machines/device/exact.h machines/device/pack.h machines/device/list_sum.h machines/device/list_sum_shape.h
-    machines/device/segment.h machines/device/segment_shape.h machines/device/segment_sums.h machines/device/sort.h machines/device/tile.h
+    machines/device/segment.h machines/device/segment_rows.h machines/device/segment_scatter.h machines/device/segment_shape.h machines/device/segment_sums.h machines/device/sort.h machines/device/tile.h
     machines/device/tile_shape.h
     machines/lockstep/alias.h machines/lockstep/kernel_text.h machines/lockstep/makers.inc machines/lockstep/pointers.h machines/lockstep/strict.h
     machines/lockstep/words.h)

@@ -192,6 +192,15 @@ class Checker {
     return {};
   }
 
+  // The storage type is that of the first such operand; others may come before it.
+  void expect_storage(const Operands& set) {
+    for (std::size_t i = 0; i < contract_.operands.size(); ++i)
+      if (contract_.operands[i].type == TypeRule::storage && set[i].present()) {
+        call_.storage = set[i].type;
+        return;
+      }
+  }
+
   Status bind(std::string_view symbol, std::int64_t value, const View& v, int operand) {
     const auto name = [&] { return label(contract_.operands[static_cast<std::size_t>(operand)].name); };
     if (value < 0) return fail(fmt::format("{} has shape {}; {} must not be negative", name(), shape_text(v), symbol));
@@ -223,6 +232,7 @@ class Checker {
 
   // A tensor's operands; without a tensor those of the call, of a list the ones that it has once.
   Status operands(Operands& set) {
+    if (storage_from_ == nullptr) expect_storage(set);
     for (std::size_t i = 0; i < contract_.operands.size(); ++i) {
       const OperandSpec& spec = contract_.operands[i];
       View& v = set[i];

@@ -24,10 +24,11 @@ struct Record {
   bool checks = false;           // asks what lies in memory before anything is written
   bool checks_once = false;      // each: asks what the call has once
   bool asks_rows = false;        // each: of every row, before the elements
+  Set tables = 0;                // each: read by the row of a table
   Set loaded = 0, read = 0;      // row: operands that are rows, kept as f32 or widened where they lie
   Set made = 0;                  // rows on chip that are not read
   Set columns = 0;               // parameters per column
-  Set row_values = 0;            // one value per row
+  Set row_values = 0;            // one value per row, read
   Set stored = 0;                // rows that are written
   Set totals = 0, once = 0;      // after everything: values per row that are added up; values of the whole call
   int terms = 0;                 // the most that one pass over a row reduces

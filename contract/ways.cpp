@@ -6,6 +6,7 @@
 
 #include "contract/record.h"
 #include "contract/roles.h"
+#include "contract/shapes.h"
 
 namespace tokitai {
 namespace {
@@ -76,6 +77,35 @@ Call way_with(const Contract& contract, const Toggle& toggle, const Toggle& othe
   return call;
 }
 
+namespace {
+
+// Operands that belong together are both there or both missing.
+bool belong_together(const Call& way) {
+  const Contract& contract = *way.contract;
+  for (const Operands& set : sets_of(way))
+    for (std::size_t i = 0; i < contract.operands.size(); ++i)
+      if (const std::string_view with = contract.operands[i].with; !with.empty())
+        if (set[i].present() != set[static_cast<std::size_t>(contract.operand_index(with))].present()) return false;
+  return true;
+}
+
+// Each way once more with one option set that is no flag.
+void add_options(const Contract& contract, std::vector<Call>& ways) {
+  const std::size_t before = ways.size();
+  for (std::size_t o = 0; o < contract.options.size(); ++o) {
+    const OptionSpec& spec = contract.options[o];
+    const bool given = spec.kind == OptionKind::integer && !spec.fallback.set;
+    const std::size_t values = spec.kind == OptionKind::choice ? spec.choices.size() : given ? 2 : 0;
+    for (std::size_t value = 1; value < values; ++value)
+      for (std::size_t i = 0; i < before; ++i) {
+        ways.push_back(ways[i]);
+        ways.back().options[o] = option_integer(static_cast<std::int64_t>(value));
+      }
+  }
+}
+
+}  // namespace
+
 std::vector<Call> ways_of(const Contract& contract) {
   const std::vector<Toggle> toggles = toggles_of(contract);
   std::vector<Call> ways;
@@ -87,6 +117,8 @@ std::vector<Call> ways_of(const Contract& contract) {
     ways.push_back(call);
   }
   for (std::size_t t = combined; t < toggles.size(); ++t) ways.push_back(way_with(contract, toggles[t]));
+  std::erase_if(ways, [](const Call& way) { return !belong_together(way); });
+  add_options(contract, ways);
   const std::size_t zero = ways.size();
   for (std::size_t i = 0; i < zero; ++i) {
     ways.push_back(ways[i]);
@@ -97,15 +129,35 @@ std::vector<Call> ways_of(const Contract& contract) {
 
 Pattern pattern_of(const Contract& contract) { return describe(plainest_way(contract)).pattern; }
 
+namespace {
+
+// Everything that one of both asks for.
+void add(Record& all, const Record& one) {
+  for (Set Record::* sets :
+       {&Record::reads, &Record::writes, &Record::tables, &Record::loaded, &Record::read, &Record::made,
+        &Record::columns, &Record::row_values, &Record::stored, &Record::once, &Record::column_sums})
+    all.*sets |= one.*sets;
+  all.pattern = one.pattern;
+  all.index = one.index;
+  all.table = one.table;
+  all.queries = one.queries;
+  all.out = one.out;
+  all.a = one.a;
+  all.b = one.b;
+  all.a_transposed = one.a_transposed;
+  all.b_transposed = one.b_transposed;
+}
+
+}  // namespace
+
 std::optional<Disagreement> disagreement(const Contract& contract, Describe describe) {
-  Set read = 0, written = 0;
+  Record all;  // over all ways
   const auto say = [&](int operand, bool writing, const std::string& what) {
     return Disagreement{fmt::format("{}: the definition {}", contract.name, what), operand, writing};
   };
   for (const Call& way : ways_of(contract)) {
     const Record record = describe(way);
-    read |= record.reads;
-    written |= record.writes;
+    add(all, record);
     for (int i = 0; i < kMaxOperands; ++i) {
       const bool known = i < static_cast<int>(contract.operands.size());
       if (!known && (holds(record.reads | record.writes, i)))
@@ -116,17 +168,23 @@ std::optional<Disagreement> disagreement(const Contract& contract, Describe desc
         return say(i, false, fmt::format("reads {}, which the contract says is only written", spec.name));
       if (holds(record.writes, i) && spec.role == Role::in)
         return say(i, true, fmt::format("writes {}, which the contract says is only read", spec.name));
+      const bool there = sets_of(way).front()[static_cast<std::size_t>(i)].present();
+      if (holds(record.reads, i) && !there)
+        return say(i, false,
+                   fmt::format("reads {} where it is not given; ask m.has(m.{}) first", spec.name, spec.name));
+      if (there && spec.role != Role::in && !holds(record.writes, i))
+        return say(i, true, fmt::format("does not write {} in every way it can be asked", spec.name));
     }
   }
   for (std::size_t i = 0; i < contract.operands.size(); ++i) {
     const OperandSpec& spec = contract.operands[i];
     const int operand = static_cast<int>(i);
-    if (spec.role != Role::out && !holds(read, operand))
+    if (spec.role != Role::out && !holds(all.reads, operand))
       return say(operand, false, fmt::format("never reads {}", spec.name));
-    if (spec.role != Role::in && !holds(written, operand))
+    if (spec.role != Role::in && !holds(all.writes, operand))
       return say(operand, true, fmt::format("never writes {}", spec.name));
   }
-  return {};
+  return shape_disagreement(contract, all);
 }
 
 Status agrees(const Contract& contract) {

@@ -21,20 +21,23 @@ std::vector<Toggle> toggles_of(const Contract& contract);
 Call plainest_way(const Contract& contract);
 // The same with one thing given, or two.
 Call way_with(const Contract& contract, const Toggle& toggle, const Toggle& other = {});
-// Every combination of optional operands, with each option off and on, with scalars that are zero and that are not.
+// Every combination of optional operands that may be given together, with each flag off and on, each choice made, each
+// integer that may be missing given; with scalars that are zero and that are not.
 std::vector<Call> ways_of(const Contract& contract);
 
 // The pattern of its definition.
 Pattern pattern_of(const Contract& contract);
 
 // Whether a definition and its contract speak of the same operands: nothing is read that is only written, nothing
-// written that is only read, nothing left unread or unwritten.
+// written that is only read, nothing left unread or unwritten, nothing read that is not given; and whether the shapes
+// of operands are such as the pattern takes them for.
 Status agrees(const Contract& contract);
 // Where they do not: of which operand, and whether it is about writing it.
 struct Disagreement {
   std::string sentence;
   int operand = -1;
   bool written = false;
+  bool shape = false;  // it is about the contract's shapes, not about what the definition does
 };
 std::optional<Disagreement> disagreement(const Contract& contract, Describe describe);
 

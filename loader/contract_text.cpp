@@ -13,24 +13,17 @@
 #include "loader/lines.h"
 #include "loader/option_text.h"
 #include "loader/refusal.h"
+#include "loader/words.h"
 
 namespace tokitai::loader {
 namespace {
-
-// What cannot name a member of a C++ struct, of the words that somebody would try.
-bool is_taken(std::string_view name) {
-  static const std::set<std::string_view> all{
-      "and",  "auto",  "bool", "break", "case",  "char",  "class",  "const",  "do",     "double", "else",   "float",
-      "for",  "if",    "int",  "long",  "new",   "not",   "or",     "return", "short",  "switch", "this",   "throw",
-      "true", "false", "void", "while", "union", "using", "static", "struct", "signed", "xor",    "default"};
-  return all.contains(name);
-}
 
 class Reader {
  public:
   Reader(std::string_view path, Contracts& out) : path_(path), out_(out) {}
 
   Status read(std::string_view text) {
+    if (text.starts_with("\xef\xbb\xbf")) return Line{path_, 1, {}}.refuse("it begins with a byte order mark");
     int number = 0;
     Status status;
     std::string joined;  // a line that ends in \ goes on in the next
@@ -50,7 +43,7 @@ class Reader {
     });
     if (!status.ok()) return status;
     if (!joined.empty()) return Line{path_, begun, {}}.refuse("the last line ends in \\");
-    if (out_.all.empty()) return Line{path_, number, {}}.refuse("no line 'operator FAMILY.NAME' in it");
+    if (out_.all.empty()) return Line{path_, std::max(number, 1), {}}.refuse("no line 'operator FAMILY.NAME' in it");
     return finish();
   }
 
@@ -92,11 +85,10 @@ class Reader {
       return text(contract().batch);
     }
     if (keyword == "list") return flag(contract().list);
-    if (keyword == "any_strides") return flag(contract().any_strides);
     if (keyword == "may_be_empty") return flag(contract().may_be_empty);
     return line.refuse(
         "'{}' is no word of a contract; they are operator, summary, formula, promise, edge, not, in, out, in_out, "
-        "option, scalar, limit, batch, gradient, list, any_strides, may_be_empty",
+        "option, scalar, limit, batch, gradient, list, may_be_empty",
         keyword);
   }
 
@@ -108,8 +100,10 @@ class Reader {
     if (dot == std::string_view::npos || !is_name(name.substr(0, dot)) || !is_name(name.substr(dot + 1)))
       return line.refuse("'{}': an operator's name is FAMILY.OPERATOR, in small letters, digits and _", name);
     if (!line.rest.empty()) return line.refuse("'{}' behind the operator's name", line.rest);
-    if (is_taken(name.substr(0, dot)) || is_taken(name.substr(dot + 1)))
-      return line.refuse("'{}' is a word of C++", name);
+    if (is_keyword(name.substr(0, dot)) || is_keyword(name.substr(dot + 1)))
+      return line.refuse("'{}' has a word of C++ in it", name);
+    if (is_our_namespace(name.substr(0, dot)))
+      return line.refuse("a family cannot be called {}: the library itself has that name", name.substr(0, dot));
     for (const WrittenContract& other : out_.all) {
       if (other.contract.name == name)
         return line.refuse("a second operator {}; the first is in line {}", name, other.line);
@@ -127,7 +121,7 @@ class Reader {
   // A name of its own among operands, options and scalars: a definition has one word for each.
   Status claim(const Line& line, std::string_view name) {
     if (!is_name(name)) return line.refuse("'{}' is no name: small letters, digits and _, not a digit first", name);
-    if (is_taken(name)) return line.refuse("'{}' is a word of C++", name);
+    if (is_keyword(name)) return line.refuse("'{}' is a word of C++", name);
     const auto [known, first] = names_.emplace(name, line.number);
     if (!first) return line.refuse("'{}' is in line {} already", name, known->second);
     return {};
@@ -178,6 +172,7 @@ class Reader {
     if (contract().operands.size() == std::size_t{kMaxOperands})
       return line.refuse("{} has more than {} operands", contract().name, kMaxOperands);
     contract().operands.push_back(spec);
+    out_.all.back().operand_lines.push_back(line.number);
     return {};
   }
 
@@ -218,7 +213,7 @@ class Reader {
   }
   Status derive(const Line& line, std::string_view name, const std::string& text) {
     auto expression = Expression::parse(text);
-    if (!expression.ok()) return line.refuse("{} = {}: {}", name, text, expression.status().message());
+    if (!expression.ok()) return line.refuse("{} = {:.100}: {}", name, text, expression.status().message());
     if (derived_.size() == std::size_t{kMaxScalars})
       return line.refuse("{} has more than {} scalars; each option of kind f32 is one", contract().name, kMaxScalars);
     derived_.push_back({std::string(name), std::move(expression).value(), line.number});
@@ -282,6 +277,7 @@ class Reader {
     if (c.formula.empty()) return here.refuse("{} has no formula", c.name);
     if (std::none_of(c.operands.begin(), c.operands.end(), [](const auto& o) { return o.role != Role::in; }))
       return here.refuse("{} writes nothing: no line begins with out or in_out", c.name);
+    if (Status s = known_sizes(sizes); !s.ok()) return s;
     if (sizes.size() > std::size_t{kMaxSymbols})
       return here.refuse("{} has {} sizes; it may have {}", c.name, sizes.size(), kMaxSymbols);
     if (!c.batch.empty() && !sizes.contains(c.batch))
@@ -312,6 +308,30 @@ class Reader {
     refers_.clear();
     derived_.clear();
     lines_.clear();
+    return {};
+  }
+
+  // What a caller gives tells every size: it is one of an operand that is read, or an integer option.
+  Status known_sizes(const Sizes& sizes) {
+    const Contract& c = contract();
+    for (const std::string& size : sizes) {
+      const int option = c.option_index(size);
+      if (option >= 0 && c.options[static_cast<std::size_t>(option)].kind != OptionKind::integer)
+        return Line{path_, names_.find(size)->second, {}}.refuse("the option {} has the name of a size", size);
+      std::size_t first = c.operands.size();
+      bool read = false;
+      for (std::size_t i = c.operands.size(); i-- > 0;) {
+        const OperandSpec& spec = c.operands[i];
+        if (std::find(spec.shape.begin(), spec.shape.end(), size) == spec.shape.end()) continue;
+        first = i;
+        read = read || (spec.role != Role::out && !spec.optional);
+      }
+      if (!read && option < 0)
+        return Line{path_, out_.all.back().operand_lines[first], {}}.refuse(
+            "nothing tells the size {}: no operand that is always read has it, and there is no integer option of that "
+            "name",
+            size);
+    }
     return {};
   }
 

@@ -18,6 +18,7 @@ namespace tokitai::loader {
 struct WrittenContract {
   Contract contract;
   int line = 0;                      // of `operator`
+  std::vector<int> operand_lines;    // of each operand
   std::vector<std::string> scalars;  // their names, in the order that a call has them
 };
 

@@ -79,6 +79,8 @@ std::string sentence(std::string_view error, const Definition& definition) {
         "it asks for '{}': the contract has no operand, option or scalar of that name, and the pattern "
         "no such verb",
         member);
+  if (error.find("deleted") != std::string_view::npos && error.find("Traced") != std::string_view::npos)
+    return "a number of type double, which float machines would round otherwise; write 0.1f";
   // On the first machine that is compiled, describe, comparisons answer with something that is no bool.
   const bool converted = error.find("could not convert") != std::string_view::npos ||
                          error.find("is not contextually convertible") != std::string_view::npos;

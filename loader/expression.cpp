@@ -25,7 +25,7 @@ class ExpressionReader {
   static constexpr int kDeepest = 100;
 
   void skip() {
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
   }
   bool take(char c) {
     skip();
@@ -115,7 +115,12 @@ class ExpressionReader {
   Expression out_;
 };
 
-Result<Expression> Expression::parse(std::string_view text) { return ExpressionReader(text).read(); }
+Result<Expression> Expression::parse(std::string_view text) {
+  constexpr std::size_t kLongest = 1000;
+  if (text.size() > kLongest)
+    return Status::invalid(fmt::format("it has {} characters; at most {} are read", text.size(), kLongest));
+  return ExpressionReader(text).read();
+}
 
 namespace {
 std::optional<double> power(double base, double exponent) {

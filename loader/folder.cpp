@@ -10,6 +10,8 @@
 
 #include "base/files.h"
 #include "base/lines.h"
+#include "loader/lines.h"
+#include "loader/texts.h"
 
 namespace tokitai::loader {
 
@@ -40,6 +42,28 @@ Result<std::string> text_at(const fs::path& path) {
         fmt::format("{}: it has {} bytes; at most {} are read", path.string(), text->size(), kLargestText));
   if (text->find('\0') != std::string::npos) return Status::invalid(fmt::format("{}: it is no text", path.string()));
   return text;
+}
+
+// It may include what travels in the binary: other files would not be in the digest that its kernels are kept under,
+// and a GPU's compiler has none.
+Status own_includes(const Folder& folder) {
+  static const std::regex include("^\\s*(#|%:)\\s*include(_next)?\\b\\s*(.*?)\\s*$");
+  static const std::regex named("^[\"<]([^\">]*)[\">]");
+  int number = 0;
+  Status status;
+  base::for_each_line(folder.definition_text, [&](std::string_view line) {
+    ++number;
+    std::cmatch found;
+    if (!status.ok() || !std::regex_match(line.data(), line.data() + line.size(), found, include)) return;
+    const std::string what = found[3];
+    std::smatch name;
+    if (std::regex_search(what, name, named))
+      for (const compiler::Header& header : headers())
+        if (header.name == name[1].str()) return;
+    status = Line{folder.definition_path(), number, {}}.refuse(
+        "it includes {}; a definition may include patterns/*.h and numerics/*.h, and nothing else", what);
+  });
+  return status;
 }
 
 bool has(const fs::path& path) {
@@ -73,6 +97,7 @@ Result<std::unique_ptr<Folder>> read_folder(const fs::path& path) {
   auto definition = text_at(folder->definition_path());
   if (!definition.ok()) return definition.status();
   folder->definition_text = std::move(definition).value();
+  if (Status s = own_includes(*folder); !s.ok()) return s;
   auto problems = text_at(path / "problems.txt");
   if (!problems.ok()) return problems.status();
   folder->problems = std::move(problems).value();
@@ -119,7 +144,7 @@ Definition definition_of(const Folder& folder) {
   out.path = folder.definition_path();
   out.header = fmt::format("operators/{}/definition.h", family);
   out.text = fmt::format(
-      "#pragma once\n#include \"numerics/elementary.h\"\n#include \"patterns/names.h\"\n"
+      "#pragma once\n#line 1 \"contract.txt\"\n#include \"numerics/elementary.h\"\n#include \"patterns/names.h\"\n"
       "#include \"patterns/reduction.h\"\nnamespace tokitai::{} {{\n",
       family);
   for (const WrittenContract& one : folder.contracts.all) {

@@ -37,10 +37,4 @@ struct Line {
   }
 };
 
-inline bool is_name(std::string_view word) {
-  return !word.empty() && std::isdigit(static_cast<unsigned char>(word.front())) == 0 &&
-         std::all_of(word.begin(), word.end(),
-                     [](unsigned char c) { return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_'; });
-}
-
 }  // namespace tokitai::loader

@@ -19,6 +19,10 @@ using loader::Parts;
 Status checked(const Folder& folder, const loader::WrittenContract& written, const loader::Entry& entry) {
   const Contract& contract = written.contract;
   if (const auto found = disagreement(contract, entry.describe)) {
+    if (found->shape)
+      return Status::invalid(fmt::format("{}:{}: {}", folder.contract_path(),
+                                         written.operand_lines[static_cast<std::size_t>(found->operand)],
+                                         found->sentence));
     const bool operand = found->operand >= 0 && static_cast<std::size_t>(found->operand) < contract.operands.size();
     const int line = operand ? line_of(folder, contract,
                                        contract.operands[static_cast<std::size_t>(found->operand)].name, found->written)

@@ -6,11 +6,18 @@
 
 #include "contract/build.h"
 #include "contract/parse.h"
+#include "loader/words.h"
 
 namespace tokitai::loader {
 namespace {
 
-using Limits = std::vector<std::pair<std::string, double>>;
+struct Bound {
+  std::string word;       // < <= > >=
+  std::string_view text;  // the number, as it is written
+  double number = 0;      // of an f32: rounded as a value of the option is
+  std::int64_t integer = 0;
+};
+using Limits = std::vector<Bound>;
 
 Status read_kind(const Line& line, std::string_view kind, OptionSpec& spec) {
   if (kind == "f32" || kind == "integer") {
@@ -38,6 +45,17 @@ Status read_kind(const Line& line, std::string_view kind, OptionSpec& spec) {
   return {};
 }
 
+bool read_bound(OptionKind kind, std::string_view text, Bound& bound) {
+  if (kind == OptionKind::integer) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bound.integer);
+    return error == std::errc() && end == text.data() + text.size() && !text.empty();
+  }
+  float value = 0;
+  if (parse_f32(text, value) != std::errc() || !std::isfinite(value)) return false;
+  bound.number = static_cast<double>(value);
+  return true;
+}
+
 Status read_properties(Line& line, OptionSpec& spec, Limits& limits, std::string_view& fallback) {
   while (!line.rest.empty() && !line.rest.starts_with(':')) {
     const std::string_view word = line.word();
@@ -48,11 +66,9 @@ Status read_properties(Line& line, OptionSpec& spec, Limits& limits, std::string
       if (fallback.empty() || fallback == ":") return line.refuse("{}: no value behind =", spec.name);
     } else if (word == "<" || word == "<=" || word == ">" || word == ">=") {
       const std::string_view number = line.word();
-      double value = 0;
-      const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-      if (error != std::errc() || end != number.data() + number.size() || number.empty() || !std::isfinite(value))
-        return line.refuse("{}: '{} {}' is no limit", spec.name, word, number);
-      limits.emplace_back(word, value);
+      Bound bound{std::string(word), number};
+      if (!read_bound(spec.kind, number, bound)) return line.refuse("{}: '{} {}' is no limit", spec.name, word, number);
+      limits.push_back(bound);
     } else {
       return line.refuse("{}: '{}' is no property of an option; they are required, = VALUE, < N, <= N, > N, >= N",
                          spec.name, word);
@@ -67,11 +83,12 @@ Status read_properties(Line& line, OptionSpec& spec, Limits& limits, std::string
 std::string range_words(OptionKind kind, const Limits& limits) {
   if (kind == OptionKind::flag) return "0 or 1";
   std::string words = kind == OptionKind::f32 ? "finite" : limits.empty() ? "an integer" : "";
-  for (const auto& [word, bound] : limits) words += fmt::format("{}{} {}", words.empty() ? "" : " and ", word, bound);
+  for (const Bound& bound : limits)
+    words += fmt::format("{}{} {}", words.empty() ? "" : " and ", bound.word, bound.text);
   return words;
 }
 
-bool within(const std::string& word, double value, double bound) {
+template <class T> bool within(const std::string& word, T value, T bound) {
   if (word == "<") return value < bound;
   if (word == "<=") return value <= bound;
   return word == ">" ? value > bound : value >= bound;
@@ -100,9 +117,10 @@ Result<OptionSpec> read_option(Line line, std::string_view name, std::deque<std:
   spec.range = words.emplace_back(range_words(spec.kind, limits));
   spec.allowed = [limits, kind = spec.kind](const Option& option) {
     if (kind == OptionKind::flag) return option::flag(option);
-    const double value = kind == OptionKind::f32 ? static_cast<double>(option.f) : static_cast<double>(option.i);
-    return std::isfinite(value) && std::all_of(limits.begin(), limits.end(), [&](const auto& limit) {
-             return within(limit.first, value, limit.second);
+    return (kind != OptionKind::f32 || std::isfinite(option.f)) &&
+           std::all_of(limits.begin(), limits.end(), [&](const Bound& bound) {
+             return kind == OptionKind::f32 ? within(bound.word, static_cast<double>(option.f), bound.number)
+                                            : within(bound.word, option.i, bound.integer);
            });
   };
   if (fallback.empty()) return spec;

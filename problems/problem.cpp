@@ -10,6 +10,7 @@
 
 #include "base/lines.h"
 #include "contract/registry.h"
+#include "problems/instance.h"
 
 namespace tokitai::problems {
 namespace {
@@ -64,6 +65,7 @@ constexpr std::string_view kFamilyNames[] = {"normal",   "huge", "subnormal", "c
 constexpr std::string_view kSpreads[] = {"uniform", "zipf", "equal"};
 constexpr std::string_view kNoYes[] = {"no", "yes"};
 constexpr std::int64_t kMostShift = 64;
+constexpr std::size_t kMostProblems = 100'000;  // of a line
 
 // A setting that every tensor of a list has for itself: values joined by +.
 template <class T, class Read>
@@ -231,6 +233,8 @@ Result<std::vector<Problem>> parse_problems(std::string_view line) {
     std::vector<std::string> values = split(words[w].substr(equals + 1), ',');
     if (key == "data" && values.size() == 1 && values[0] == "all")
       values.assign(std::begin(kFamilyNames), std::end(kFamilyNames));
+    if (values.size() > kMostProblems / problems.size())
+      return Status::invalid(fmt::format("{}: a line stands for at most {} problems", words[0], kMostProblems));
     std::vector<Problem> combined;
     for (const Problem& problem : problems)
       for (const std::string& value : values) {
@@ -293,7 +297,10 @@ Status check_problems() {
     if (folder->written.empty()) continue;
     const Status status = for_each_line(*folder, [&](std::string_view, std::string_view line, const auto& refuse) {
       const auto parsed = parse_problems(line);
-      return parsed.ok() ? Status() : refuse(parsed.status().message());
+      if (!parsed.ok()) return refuse(parsed.status().message());
+      for (const Problem& problem : parsed.value())
+        if (const auto call = call_without_memory(problem); !call.ok()) return refuse(call.status().message());
+      return Status();
     });
     if (!status.ok()) return status;
   }

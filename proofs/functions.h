@@ -30,6 +30,7 @@ struct Functions {
   Int (*offset_of)(Long, Long) = device::offset_of;
   Long (*given_row)(Long, Long) = device::given_row;
   Long (*given_column)(Long, Long) = device::given_column;
+  Long (*clamped_row)(Long, Long) = device::clamped_row;
   Int (*other_side)(Int) = device::other_side;
   Int (*next_slot)(Int, int) = device::next_slot;
   Long (*row_begin)(Long, Long) = device::row_begin;
@@ -111,7 +112,7 @@ struct Functions {
   Long (*summed_column)(Int, Int, Long) = device::summed_column;
 
   // --- segment
-  device::SortSpaceOf<Long, device::Proved> (*sort_space)(Long, Long, Long, int) = device::sort_space;
+  device::SortSpaceOf<Long> (*sort_space)(Long, Long, Long, int) = device::sort_space;
   Long (*pairs_of_group)(Long, Long, int) = device::pairs_of_group;
   Long (*first_pair)(Int, Int, Long, int) = device::first_pair;
   Long (*pairs_end)(Long, Long, Long) = device::pairs_end;
@@ -127,7 +128,7 @@ struct Functions {
   Int (*digit_step)(Int, int) = device::digit_step;
   Long (*scanned_worker)(Long, Int) = device::scanned_worker;
   Long (*given_digit)(Long, int) = device::given_digit;
-  Int (*level_of)(Long) = device::level_of;
+  Long (*level_of)(Long) = device::level_of;
   int (*counts_byte)() = device::counts_byte;
   int (*bases_byte)(int, int) = device::bases_byte;
   int (*sums_byte)(int, int) = device::sums_byte;
@@ -142,7 +143,7 @@ struct Functions {
   Long (*copied_column)(Long, Int, Int, int) = device::copied_column;
   Truth (*starts_chain)(Long, Long, Long) = device::starts_chain;
   Long (*chain_stop)(Long, Long) = device::chain_stop;
-  Long (*next_span)(Long) = device::next_span;
+  Long (*next_span)(const Long&) = device::next_span;
   Long (*position_before)(Long, Long) = device::position_before;
   Long (*joined_position)(Long, Int, Long) = device::joined_position;
   Long (*joined_step)(int, Long) = device::joined_step;

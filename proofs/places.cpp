@@ -39,7 +39,8 @@ void rows(const Functions& f, Report& report) {
   s.claim("a position's offset leads back to it", *f.offset_of(position, row) == *by);
   s.claim("what is left of an extent lies behind the place", *f.left_of(end, row) + *row == *end);
   const Long value = s.any<i64>("value", -kMostElements, kMostElements), count = s.any<i64>("count", 1, kMostElements);
-  for (const z3::expr& given : {*f.given_row(value, count), *f.given_column(value, count)}) {
+  for (const z3::expr& given :
+       {*f.given_row(value, count), *f.given_column(value, count), *f.clamped_row(value, count)}) {
     s.claim("what memory says is one of those that exist", given >= 0 && given < *count);
     s.claim("and is taken as it is where it does", z3::implies(*value >= 0 && *value < *count, given == *value));
   }

@@ -13,7 +13,8 @@ void chains(const Functions& f, Report& report) {
   const Long rows = s.any<i64>("rows", 1, kMostElements), row = s.any<i64>("row", 0, kMostElements);
   const Long chain = s.any<i64>("chain", 0, kMostElements), all = device::pieces_of(rows, kChain);
   s.assume(*row < *rows && *chain < *all);
-  const z3::expr begin = *f.chain_begin(chain), end = *f.chain_end(chain, rows);
+  const Long first = f.chain_begin(chain);
+  const z3::expr begin = *first, end = *f.chain_end(first, rows);
   s.claim("a row belongs to the chain of its 32 rows and to no other",
           (begin <= *row && *row < end) == (*chain == *row / kChain));
   s.claim("a chain has 1 to 32 rows, all of them there", begin < end && end - begin <= kChain && end <= *rows);
@@ -95,7 +96,7 @@ void levels(const Functions& f, Report& report) {
   s.assume(*count <= *partials && *chain < *next);
   s.claim("the results of a level fit the region they go to", *next <= *second && *second <= *partials);
   s.claim("and there are fewer of them", *next < *count);
-  s.claim("the next level begins behind them", *f.level_begin(count) == *next);
+  s.claim("the next level begins behind them", *f.level_begin(next) == *next);
   s.claim("a level reads results of the level below only",
           z3::implies(*chain * kChain + *step < *count, *chain * kChain + *step < *partials));
   // Sums of one value per row keep their levels one behind the other: none needs more than the rest of the room.

@@ -41,9 +41,13 @@ template <class D> struct EachMachine : Asked<D> {
   std::int64_t table_rows() const { return 1; }
   template <class O> std::int64_t integer(O) const {
     record.reads |= set_of(O::index);
+    record.row_values |= set_of(O::index);
     return 0;
   }
-  template <class O> Traced load_at(O table, std::int64_t) const { return load(table); }
+  template <class O> Traced load_at(O table, std::int64_t) const {
+    record.tables |= set_of(O::index);
+    return load(table);
+  }
   template <class O> Pair load_pair(O in, bool) const { return {load(in), load(in)}; }
   template <class O> void store_pair(O out, Traced a, Traced, bool) const { store(out, a); }
 };
@@ -85,6 +89,8 @@ template <class D> Record describe_each(const Call& call) {
     all.reads |= m.record.reads;
     all.writes |= m.record.writes;
     all.once |= m.record.once;
+    all.tables |= m.record.tables;
+    all.row_values |= m.record.row_values;
     all.options |= m.record.options;
     all.scalars |= m.record.scalars;
     all.operations = std::max(all.operations, m.tally.operations);

@@ -1,6 +1,7 @@
 // The number type of the describe machine: no value, only how often it was worked on. It has the whole algebra of
 // values and no way to a bool, so a definition that branches on what lies in memory does not compile.
 #pragma once
+#include <concepts>
 #include <cstdint>
 
 namespace tokitai::describing {
@@ -20,6 +21,8 @@ class Traced {
  public:
   Traced() = default;
   Traced(float) {}  // NOLINT(google-explicit-constructor): constants of a definition
+  // On some machines a number is a float, which a double would widen: 0.1f, never 0.1.
+  template <std::same_as<double> Double> Traced(Double) = delete;  // NOLINT(google-explicit-constructor)
   explicit Traced(Tally* tally) : tally_(tally) {}
 
   friend Traced operator-(Traced a) { return a; }

@@ -53,8 +53,6 @@ template <class P>
 concept Made = true;
 template <class I> using CounterOf = I;
 using Counter = int;
-struct Proved;
-using Written = Proved;
 
 }  // namespace tokitai::device
 #endif

@@ -13,15 +13,14 @@ namespace tokitai::device {
 // The tensor that a piece of work belongs to: the last whose pieces begin at or before it.
 template <class Tensor> TK_FN Place<InList, int> tensor_of(const Arguments& arguments, i64 piece) {
   const Global<const Tensor, InList> tensors = global<const Tensor, InList>(arguments.tensors);
-  Place<InList, int> low = 0, high = TK_AS_PROVED(static_cast<int>(arguments.extent[0]) - 1,
-                                                  last_of_list(static_cast<int>(arguments.extent[0])));
+  Place<InList, int> low = 0, high = last_of_list(static_cast<int>(arguments.extent[0]));
   while (low < high) {
     const Place<InList, int> middle = middle_of(low, high);
     const Tensor at = tensors[middle];
     if (at.first <= piece)
       low = middle;
     else
-      high = TK_AS_PROVED(middle - 1, before_middle(middle));
+      high = before_middle(middle);
   }
   return low;
 }
@@ -106,9 +105,9 @@ template <class D, EachPlan P> struct EachMachine : D::Names {
     const Place<Begin<Element>, i64> begin = piece_begin(piece, i64{tensor.first}, P.turns, P.threads, P.wide);
     for (Counter turn = 0; turn < P.turns; ++turn) {
       first = vector_begin(begin, turn, thread_index(), P.threads, P.wide);
-      const Place<Left, i64> left = TK_AS_PROVED(tensor.length - first, left_of(i64{tensor.length}, first));
+      const Place<Left, i64> left = left_of(i64{tensor.length}, first);
       if (left <= 0) break;
-      count = TK_AS_PROVED(left >= P.wide ? P.wide : static_cast<int>(left), at_most(left, P.wide));
+      count = at_most(left, P.wide);
       aligned = address % 16 == 0 && left >= P.wide;
       f(which);
     }
@@ -127,8 +126,8 @@ template <class D, EachPlan P> TK_FN void each_kernel(const Arguments& arguments
   }
   if constexpr (requires { D::finish(m); }) D::finish(m);
   if (m.was_skipped) return;
-  for (Place<Row, i64> piece = TK_AS_PROVED(block_index(), worker_of(block_index(), 1)); piece < arguments.extent[1];
-       piece += TK_AS_PROVED(grid_size(), workers_of(grid_size(), 1)))
+  for (Place<Row, i64> piece = worker_of(block_index(), 1); piece < arguments.extent[1];
+       piece += workers_of(grid_size(), 1))
     m.for_piece(piece, [&](int) { D::element(m); });
 }
 
@@ -136,8 +135,8 @@ template <class D, EachPlan P> TK_FN void each_kernel(const Arguments& arguments
 template <class D, EachPlan P> TK_FN void each_check_kernel(const Arguments& arguments) {
   let_next_begin();
   EachMachine<D, P> m(arguments);
-  for (Place<Row, i64> piece = TK_AS_PROVED(block_index(), worker_of(block_index(), 1)); piece < arguments.extent[1];
-       piece += TK_AS_PROVED(grid_size(), workers_of(grid_size(), 1)))
+  for (Place<Row, i64> piece = worker_of(block_index(), 1); piece < arguments.extent[1];
+       piece += workers_of(grid_size(), 1))
     m.for_piece(piece, [&](int which) {
       const PackMask<P.wide> good = D::valid(m);
       TK_UNROLL

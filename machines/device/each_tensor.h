@@ -169,7 +169,7 @@ template <class D, EachPlan P> struct EachTensorMachine : EachRowMachine<D, P> {
   template <class O> TK_FN Values load_at(O, i64 table_row) const {
     constexpr Kind K = kind<O>;
     const Global<const Raw<K>, Column> from =
-        elements<K>(arguments.operand[O::index], given_row(table_row, i64{arguments.extent[2]}));
+        elements<K>(arguments.operand[O::index], clamped_row(table_row, i64{arguments.extent[2]}));
     Values r(0.0f);
     TK_UNROLL
     for (Counter turn = 0; turn < P.turns; ++turn)

@@ -4,6 +4,7 @@
 // the launch looks like.
 #pragma once
 #include "machines/device/each.h"
+#include "machines/device/grid.h"
 #include "machines/device/list_sum_shape.h"
 #include "machines/device/place_list_sum.h"
 #include "machines/device/place_row.h"
@@ -113,16 +114,16 @@ template <class D, ListSumPlan P> struct ListSumMachine : D::Names {
     }
   }
 
-  TK_FN Shared<float, Counted> chain_values() const { return shared<float, Counted>(TK_AS_PROVED(0, chain_byte())); }
+  TK_FN Shared<float, Counted> chain_values() const { return shared<float, Counted>(chain_byte()); }
   TK_FN Global<float, Row> partials() const {
-    return global<float, Workspace>(arguments.workspace) + TK_AS_PROVED(0, values_begin(told_begin(i64{0})));
+    return global<float, Workspace>(arguments.workspace) + values_begin(told_begin(i64{0}));
   }
   // A chain of blocks: their values, then the chain by one thread.
   TK_FN void chain_of_blocks(Place<Row, i64> chain) const {
     const Shared<float, Counted> values = chain_values();
-    const Counter group = TK_AS_PROVED(thread_index() / 32, group_of_thread(thread_index()));
+    const Counter group = group_of_thread(thread_index());
     for (Counter turn = 0; turn < kChain / kGroups; ++turn) {
-      const Counter r = TK_AS_PROVED(turn * kGroups + group, block_in_chain(turn, group, kGroups));
+      const Counter r = block_in_chain(turn, group, kGroups);
       const Place<Row, i64> block = chained_row(chain, r);
       if (block >= blocks) break;
       const float v = block_value(block);
@@ -139,25 +140,16 @@ template <class D, ListSumPlan P> struct ListSumMachine : D::Names {
   }
 
   // The last block of threads to come here goes on, with every chain's value to be seen.
-  TK_FN bool comes_last() const {
-    const Shared<u32, Counted> answer = shared<u32, Counted>(TK_AS_PROVED(32 * 4, last_byte()));
-    fence();
-    barrier();
-    if (thread_index() == 0) answer[0] = atomic_add(global_one<u32>(arguments.counter), 1);
-    barrier();
-    const bool last = answer[0] + 1 == static_cast<u32>(grid_size());
-    fence();
-    return last;
+  TK_FN bool last_block() const {
+    return comes_last(global_one<u32>(arguments.counter), shared<u32, Counted>(last_byte()));
   }
   // The upper levels of the column order, one behind the other in the workspace.
   TK_FN void join_chains() {
     Global<float, Row> from = partials();
-    i64 below = blocks;
-    for (i64 count = pieces_of(below, kChain); count > 1;) {
+    for (i64 count = pieces_of(blocks, kChain); count > 1;) {
       const i64 chains = pieces_of(count, kChain);
-      const Global<float, Row> to = from + TK_AS_PROVED(count, level_begin(below));
-      for (Place<Row, i64> chain = TK_AS_PROVED(thread_index(), row_of_thread(thread_index())); chain < chains;
-           chain += P.threads) {
+      const Global<float, Row> to = from + level_begin(count);
+      for (Place<Row, i64> chain = row_of_thread(thread_index()); chain < chains; chain += P.threads) {
         float v[kChain];
         const i64 first = chain * kChain;
         TK_UNROLL
@@ -173,10 +165,9 @@ template <class D, ListSumPlan P> struct ListSumMachine : D::Names {
       }
       barrier();
       from = to;
-      below = count;
       count = chains;
     }
-    if (blocks > 0) sum = from[TK_AS_PROVED(0, given_row(i64{0}, blocks))];
+    if (blocks > 0) sum = from[given_row(i64{0}, blocks)];
   }
 
   // --- What `finish` asks for.
@@ -190,10 +181,9 @@ template <class D, ListSumPlan P> struct ListSumMachine : D::Names {
 template <class D, ListSumPlan P> TK_FN void list_sum_kernel(const Arguments& arguments) {
   ListSumMachine<D, P> m(arguments);
   const i64 chains = pieces_of(m.blocks, kChain);
-  for (Place<Row, i64> chain = TK_AS_PROVED(block_index(), worker_of(block_index(), 1)); chain < chains;
-       chain += TK_AS_PROVED(grid_size(), workers_of(grid_size(), 1)))
+  for (Place<Row, i64> chain = worker_of(block_index(), 1); chain < chains; chain += workers_of(grid_size(), 1))
     m.chain_of_blocks(chain);
-  if (m.comes_last()) {
+  if (m.last_block()) {
     m.join_chains();
     D::finish(m);
   }

@@ -133,7 +133,7 @@ TK_FN void store_some(GlobalSpot<Raw<K>> to, const Packed<K, wide>& p, Place<Exi
 
 // One row of an operand, and where a row begins.
 template <Kind K> TK_FN Global<Raw<K>, Column> elements(const Operand& operand, Place<Row, i64> row) {
-  return global<Raw<K>, Column>(operand.data) + TK_AS_PROVED(row * operand.stride, row_begin(row, operand.stride));
+  return global<Raw<K>, Column>(operand.data) + row_begin(row, operand.stride);
 }
 template <Kind K> TK_FN i64 load_integer(const Operand& operand, Place<Row, i64> i) {
   if constexpr (K == Kind::i32)

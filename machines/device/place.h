@@ -5,23 +5,10 @@
 #pragma once
 #include "machines/device/alias.h"
 
-// An index that a kernel writes out, because compilers make other machine code of a call of the proved function. On a
-// GPU it is what is written; the lockstep machine compares both wherever they are computed.
-#if defined(TK_LOCKSTEP_LIBRARY)
-#define TK_AS_PROVED(written, proved) ::tokitai::device::as_proved(written, proved)
-#else
-#define TK_AS_PROVED(written, proved) (written)
-#endif
-
 namespace tokitai::device {
 
-// A field that is a place where it is Proved, and a plain number where a kernel writes it out.
-template <class L, class By> struct WhereOf {
-  template <class Space> using type = L;
-};
-template <class L> struct WhereOf<L, Proved> {
-  template <class Space> using type = Place<Space, L>;
-};
+// A function may hold a second text, TK_AS_PROVED(written, proved), where a compiler makes better code of it: a GPU
+// computes what is written, the prover reads what is proved, the lockstep machine compares both.
 
 // A kernel's integers become places in the functions of these headers and nowhere else (access.h). Their parameters are
 // places too, or counters of loops; sizes and the plan's constants are plain. `P` is a place of any space.
@@ -35,7 +22,7 @@ TK_FN int as_int(i64 v) { return static_cast<int>(v); }
 template <class L, Made P> TK_FN Place<Left, L> left_of(L extent, P at) { return extent - at; }
 // Of `left` elements those that a vector of `most` has.
 template <class L> TK_FN auto at_most(Place<Left, L> left, int most) -> Place<Given<Existing>, decltype(as_int(L(0)))> {
-  return as_int(choose(left >= most, L(most), L(left)));
+  return as_int(choose(left < most, L(left), L(most)));
 }
 
 // The numbers of a thread: its lane in its group of 32, and that group in the block.
@@ -56,10 +43,12 @@ template <class I> TK_FN auto workers_of(I blocks, int cluster) -> Place<Given<S
 template <class I> TK_FN auto asked_step(I blocks, int threads) -> Place<Given<Step<Row>>, decltype(as_long(I(0)))> {
   return as_long(blocks) * threads;
 }
-// A worker's row some turns on, or `none` behind the last.
+// A worker's row some turns on, or `none` behind the last. (Where both sides are computed first, clang's kernels for
+// AMD have a few instructions more.)
 template <class L>
 TK_FN Place<Row, L> row_ahead(Place<Row, L> row, int turns, Place<Step<Row>, L> step, L end, L none) {
-  return choose(row + turns * step < end, row + turns * step, none);
+  return TK_AS_PROVED(row + turns * step < end ? row + turns * step : none,
+                      choose(row + turns * step < end, row + turns * step, none));
 }
 // The position that lies `by` behind the first.
 template <class L, Made P> TK_FN Place<Row, L> position_of(Place<Row, L> first, P by) { return first + by; }
@@ -67,11 +56,15 @@ template <class L>
 TK_FN auto offset_of(Place<Row, L> position, Place<Row, L> first) -> Place<Given<Counted>, decltype(as_int(L(0)))> {
   return as_int(position - first);
 }
-// What memory says: an index or a label, where it is one of `count`.
+// What memory says: an index or a label, one of `count`, because a check has refused all others.
 template <class L> TK_FN Place<Row, L> given_row(L value, L count) {
-  return choose(value >= 0 && value < count, value, L(0));
+  return TK_AS_PROVED(value, choose(value >= 0 && value < count, value, L(0)));
 }
 template <class L> TK_FN Place<Column, L> given_column(L value, L count) {
+  return TK_AS_PROVED(value, choose(value >= 0 && value < count, value, L(0)));
+}
+// The same where a GPU asks once more. (Without that NVRTC takes more registers for rope.)
+template <class L> TK_FN Place<Row, L> clamped_row(L value, L count) {
   return choose(value >= 0 && value < count, value, L(0));
 }
 

@@ -39,9 +39,10 @@ TK_FN Place<ColumnBlock, I> first_block_of(Place<Rank, I> rank, Place<TeamThread
 }
 template <class I> TK_FN I column_blocks(I cols) { return pieces_of(cols, kBlock); }
 
-// How many of a vector's elements exist where `left` columns are left.
+// How many of a vector's elements exist where `left` columns are left. (Asked the other way round, left >= wide first,
+// NVRTC's kernels are up to a third longer.)
 template <class I> TK_FN Place<Given<Existing>, I> existing(Place<Left, I> left, int wide) {
-  return choose(left >= wide, I(wide), choose(left > 0, I(left), I(0)));
+  return choose(left < wide, choose(left > 0, I(left), I(0)), I(wide));
 }
 template <class I> TK_FN auto whole_block(Place<ColumnBlock, I> block, I cols) { return (block + 1) * kBlock <= cols; }
 
@@ -124,8 +125,8 @@ template <class L> TK_FN Place<Given<Step<Row>>, L> row_step(Place<Step<Row>, L>
 
 // Column sums: a chain's rows, and where its row of partial results begins among those of all sums.
 template <class L> TK_FN Place<Row, L> chain_begin(Place<Row, L> chain) { return chain * kChain; }
-template <class L> TK_FN L chain_end(Place<Row, L> chain, L count) {
-  return choose((chain + 1) * kChain < count, (chain + 1) * kChain, count);
+template <class L> TK_FN L chain_end(Place<Row, L> first, L count) {
+  return choose(first + kChain < count, first + kChain, count);
 }
 template <class L> TK_FN Place<Row, L> chain_of(Place<Row, L> row) { return row / kChain; }
 template <class L, class I>
@@ -139,7 +140,7 @@ TK_FN Place<Begin<Column>, L> partial_begin_behind(Place<Begin<Workspace>, L> be
   return behind + partial_begin(which, chain, chains, cols);
 }
 template <class L> TK_FN Place<Begin<Row>, L> values_begin(Place<Begin<Workspace>, L> behind) { return behind + 0; }
-template <class L> TK_FN Place<Begin<Row>, L> level_begin(L count) { return pieces_of(count, kChain); }
+template <class L> TK_FN Place<Begin<Row>, L> level_begin(L results) { return results; }
 template <class I> TK_FN auto row_of_thread(Place<Thread, I> thread) -> Place<Row, decltype(as_long(I(0)))> {
   return as_long(thread);
 }

@@ -41,8 +41,9 @@ template <class L> TK_FN auto starts_chain(Place<Row, L> position, L first, L sp
 template <class L> TK_FN L chain_stop(Place<Row, L> start, L stop) {
   return choose(stop - start < kChain, stop, start + kChain);
 }
-// Positions from one result of a level to the next: 32, 32^2, ...; a position so far back, and the r-th of them.
-template <class L> TK_FN Place<Given<Span>, L> next_span(Place<Span, L> span) { return span * kChain; }
+// Positions from one result of a level to the next: 32, 32^2, ...; a position so far back, and the r-th of them. (A
+// copy of the span would cost NVRTC registers.)
+template <class L> TK_FN Place<Given<Span>, L> next_span(const Place<Span, L>& span) { return span * kChain; }
 template <class L> TK_FN Place<Row, L> position_before(Place<Row, L> position, Place<Span, L> span) {
   return position - span;
 }

@@ -7,8 +7,8 @@ namespace tokitai::device {
 
 // The workspace, in words of four bytes: two copies of keys and values, the counts of every digit and block, each
 // digit's total, where the run of each index begins and ends, and how many runs need each level of joining.
-template <class L, class By> struct SortSpaceOf {
-  template <class Space> using At = typename WhereOf<L, By>::template type<Begin<Space>>;
+template <class L> struct SortSpaceOf {
+  template <class Space> using At = Place<Begin<Space>, L>;
   At<Row> keys, values;
   At<InMatrix> counts;
   At<Digit> totals;
@@ -16,14 +16,9 @@ template <class L, class By> struct SortSpaceOf {
   At<Counted> levels;
   At<Workspace> words;
   L workers;  // blocks that take part
-
-  template <class Other> friend TK_FN bool operator==(const SortSpaceOf& a, const SortSpaceOf<L, Other>& b) {
-    return a.keys == b.keys && a.values == b.values && a.counts == b.counts && a.totals == b.totals &&
-           a.begin == b.begin && a.end == b.end && a.levels == b.levels && a.words == b.words && a.workers == b.workers;
-  }
 };
-using SortSpace = SortSpaceOf<i64, Proved>;
-template <class L> TK_FN SortSpaceOf<L, Proved> sort_space(L pairs, L vocab, L blocks, int digits) {
+using SortSpace = SortSpaceOf<i64>;
+template <class L> TK_FN SortSpaceOf<L> sort_space(L pairs, L vocab, L blocks, int digits) {
   const L wanted = pieces_of(pairs, static_cast<int>(kPairsPerWorker));
   const L workers = choose(wanted < blocks, wanted, blocks);
   const L keys = 0;
@@ -79,9 +74,7 @@ template <class L, class I> TK_FN Place<Row, L> scanned_worker(CounterOf<L> firs
 // A key's digit, which is what is left of it by division.
 template <class L> TK_FN Place<Digit, L> given_digit(L value, int digits) { return value % digits; }
 // How many indices need each level.
-template <class L> TK_FN auto level_of(Place<Row, L> item) -> Place<Given<Counted>, decltype(as_int(L(0)))> {
-  return as_int(item);
-}
+template <class L> TK_FN Place<Given<Counted>, L> level_of(Place<Row, L> item) { return item + 0; }
 
 // A group's counts in shared memory.
 template <class I> TK_FN Place<Begin<Digit>, I> group_counts_word(CounterOf<I> group, int digits) {

@@ -1,4 +1,4 @@
-// What the planners of the four patterns share.
+// What the planners of the five patterns share.
 #pragma once
 #include <string>
 

@@ -13,19 +13,18 @@ template <class D, RowPlan P> TK_FN void row_kernel(const Arguments& arguments) 
   m.clear_missing();
   m.learn_count();
   if constexpr (P.cluster > 1) m.open_mailboxes();  // and every block has begun before its memory is written to
-  const Place<Row, i64> worker = TK_AS_PROVED(block_index() / P.cluster, worker_of(block_index(), P.cluster));
-  const Place<Step<Row>, i64> workers = TK_AS_PROVED(grid_size() / P.cluster, workers_of(grid_size(), P.cluster));
+  const Place<Row, i64> worker = worker_of(block_index(), P.cluster);
+  const Place<Step<Row>, i64> workers = workers_of(grid_size(), P.cluster);
   if constexpr (P.sums != 0) {
     const i64 chains = pieces_of(m.rows, kChain);
     for (Place<Row, i64> chain = worker; chain < chains; chain += workers) {
-      const Place<Row, i64> first = TK_AS_PROVED(chain * kChain, chain_begin(chain));
-      const i64 end = first + kChain;
+      const Place<Row, i64> first = chain_begin(chain);
       m.clear_sums();
-      m.run(first, TK_AS_PROVED(end < m.rows ? end : m.rows, chain_end(chain, m.rows)), 1);
+      m.run(first, chain_end(first, m.rows), 1);
       m.write_sums(chain);
     }
   } else {
-    m.run(first_row_of(worker, m.team, P.teams), m.rows, TK_AS_PROVED(workers * P.teams, row_step(workers, P.teams)));
+    m.run(first_row_of(worker, m.team, P.teams), m.rows, row_step(workers, P.teams));
   }
   if constexpr (P.cluster > 1) cluster_barrier();  // no block ends while others may send to it
   if constexpr (P.finishes)
@@ -39,13 +38,8 @@ template <class D, RowPlan P> TK_FN void row_kernel(const Arguments& arguments) 
 template <class D, RowPlan P, bool counting> TK_FN void row_check_kernel(const Arguments& arguments) {
   let_next_begin();
   RowMachine<D, P> m(arguments);
-  const auto first = [&] {
-    return TK_AS_PROVED(static_cast<i64>(block_index()) * P.threads + thread_index(),
-                        first_row_of(worker_of(block_index(), 1), thread_index(), P.threads));
-  };
-  const auto step = [&] {
-    return TK_AS_PROVED(static_cast<i64>(grid_size()) * P.threads, asked_step(grid_size(), P.threads));
-  };
+  const auto first = [&] { return first_row_of(worker_of(block_index(), 1), thread_index(), P.threads); };
+  const auto step = [&] { return asked_step(grid_size(), P.threads); };
   constexpr bool kCounts = counting && requires { D::counts(m); };
   u32 mine = 0;
   for (m.row = first(); m.row < m.rows; m.row += step()) {
@@ -72,36 +66,32 @@ template <RowPlan P> TK_FN void column_kernel(const Arguments& arguments) {
   await_earlier();
   const i64 rows = arguments.extent[0], n = arguments.extent[1];
   const i64 per_sum = pieces_of(n, 32);
-  const Counter which =
-      TK_AS_PROVED(static_cast<int>(sum_of(block_index(), per_sum)), sum_number(block_index(), per_sum));
+  const Counter which = sum_number(block_index(), per_sum);
   const Place<Column, i64> column = summed_column(block_index(), thread_index(), per_sum);
-  const Counter group = TK_AS_PROVED(thread_index() / 32, group_of_thread(thread_index()));
+  const Counter group = group_of_thread(thread_index());
   const i64 partials = pieces_of(rows, kChain);
-  const i64 region = kSums * partials * n;
   // What the first kernel needed in front of the partial rows is said by the planner.
-  const Global<float, Workspace> base = global<float, Workspace>(arguments.workspace) +
-                                        TK_AS_PROVED(arguments.extent[2], told_begin(i64{arguments.extent[2]}));
-  Global<float, InMatrix> from = base + TK_AS_PROVED(which * partials * n, sum_begin(which, partials, n));
+  const Global<float, Workspace> base =
+      global<float, Workspace>(arguments.workspace) + told_begin(i64{arguments.extent[2]});
+  Global<float, InMatrix> from = base + sum_begin(which, partials, n);
   const i64 second = pieces_of(partials, kChain);
-  Global<float, InMatrix> to =
-      base + TK_AS_PROVED(region + which * second * n, second_sum_begin(which, kSums, partials, second, n));
+  Global<float, InMatrix> to = base + second_sum_begin(which, kSums, partials, second, n);
   for (i64 count = partials; count > 1;) {
     const i64 chains = pieces_of(count, kChain);
-    for (Place<Row, i64> chain = TK_AS_PROVED(group, row_of_group(group)); chain < chains; chain += P.threads / 32)
+    for (Place<Row, i64> chain = row_of_group(group); chain < chains; chain += P.threads / 32)
       if (column < n) {
         float v[kChain];
         const i64 first = chain * kChain;  // written out: as chain_begin clang makes other code of it
         TK_UNROLL
         for (Counter r = 0; r < kChain; ++r) {
           v[r] = 0.0f;
-          if (first + r < count)
-            v[r] = from[TK_AS_PROVED((first + r) * n + column, matrix_place(chained_row(chain, r), n, column))];
+          if (first + r < count) v[r] = from[matrix_place(chained_row(chain, r), n, column)];
         }
         float acc = 0.0f;
         TK_UNROLL
         for (int r = 0; r < kChain; ++r)
           if (first + r < count) acc = acc + v[r];
-        to[TK_AS_PROVED(chain * n + column, matrix_place(chain, n, column))] = acc;
+        to[matrix_place(chain, n, column)] = acc;
       }
     barrier();
     const Global<float, InMatrix> other = from;
@@ -109,8 +99,7 @@ template <RowPlan P> TK_FN void column_kernel(const Arguments& arguments) {
     to = other;
     count = chains;
   }
-  if (group == 0 && column < n)
-    write_sum<P, P.sums>(arguments, which, column, from[TK_AS_PROVED(column, in_first_row(column))]);
+  if (group == 0 && column < n) write_sum<P, P.sums>(arguments, which, column, from[in_first_row(column)]);
 }
 
 }  // namespace tokitai::device

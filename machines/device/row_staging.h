@@ -58,17 +58,11 @@ template <class D, RowPlan P> struct RowStaging : D::Names {
 
   // --- Which elements exist.
   TK_FN int blocks() const { return column_blocks(n); }
-  TK_FN Place<Column, int> column(At i) const {
-    return column_of(i.block, i.chunk, TK_AS_PROVED(lane + i.element, lane_of(lane, i.element)));
-  }
+  TK_FN Place<Column, int> column(At i) const { return column_of(i.block, i.chunk, lane_of(lane, i.element)); }
   // How many of the vector's elements exist; `wide` and 0 are the usual answers.
   TK_FN Place<Existing, int> existing(Place<ColumnBlock, int> block, Counter chunk) const {
     if constexpr (P.guard == Guard::none) return P.wide;
-    const int left = n - column_of(block, chunk, lane);
-    return TK_AS_PROVED(left >= P.wide ? P.wide
-                        : left > 0     ? left
-                                       : 0,
-                        tokitai::device::existing(left_of(n, column_of(block, chunk, lane)), P.wide));
+    return tokitai::device::existing(left_of(n, column_of(block, chunk, lane)), P.wide);
   }
   // Calls f(block) for the blocks of columns this thread works on.
   template <class F> TK_FN void for_blocks(F f) const {
@@ -97,9 +91,9 @@ template <class D, RowPlan P> struct RowStaging : D::Names {
 
   // --- Rows on chip.
   template <int O> TK_FN SharedSpot<Cell> cell(Counter which_stage, Counter chunk, Counter piece) const {
-    return shared<Cell, StagedCell>(TK_AS_PROVED(0, cells_byte(P))) +
-           staged_cell(which_stage, chunk, piece, thread_index(), pieces_before(P, O), pieces_of_operand(P, O),
-                       Shape::kPieces, P.chunks, P.threads);
+    return shared<Cell, StagedCell>(cells_byte(P)) + staged_cell(which_stage, chunk, piece, thread_index(),
+                                                                 pieces_before(P, O), pieces_of_operand(P, O),
+                                                                 Shape::kPieces, P.chunks, P.threads);
   }
   // Sends for a row's elements of this thread.
   template <int O> TK_FN void fetch(Place<Row, i64> from_row, Counter into) const {
@@ -126,8 +120,7 @@ template <class D, RowPlan P> struct RowStaging : D::Names {
           TK_UNROLL
           for (Counter part = 0; part < Shape::kPiece / kBytes; ++part)
             copy_async<kBytes>(cast<Part>(cell<O>(into, chunk, piece)) + part,
-                               cast<const Part>(at) + TK_AS_PROVED(piece * (Shape::kPiece / kBytes) + part,
-                                                                   part_of(piece, part, Shape::kPiece / kBytes)));
+                               cast<const Part>(at) + part_of(piece, part, Shape::kPiece / kBytes));
         }
       }
     });

@@ -7,20 +7,8 @@
 
 namespace tokitai::device {
 
-// Written out: compilers make other code of a call of sort_space.
 template <int digit_bits> TK_FN constexpr SortSpace sort_space_of(i64 pairs, i64 vocab, i64 blocks) {
-  SortSpaceOf<i64, Written> s{};
-  const i64 wanted = (pairs + kPairsPerWorker - 1) / kPairsPerWorker;
-  s.workers = wanted < blocks ? wanted : blocks;
-  s.keys = 0;
-  s.values = s.keys + 2 * pairs;
-  s.counts = s.values + 2 * pairs;
-  s.totals = s.counts + s.workers * (i64{1} << digit_bits);
-  s.begin = s.totals + (i64{1} << digit_bits);
-  s.end = s.begin + vocab;
-  s.levels = s.end + vocab;
-  s.words = (s.levels + kSortLevels + 3) / 4 * 4;
-  return TK_AS_PROVED(s, sort_space(pairs, vocab, blocks, 1 << digit_bits));
+  return sort_space(pairs, vocab, blocks, 1 << digit_bits);
 }
 
 template <int digit_bits, int threads> struct Sorter {
@@ -38,14 +26,8 @@ template <int digit_bits, int threads> struct Sorter {
   template <class Space> TK_FN Global<u32, Space> words(Place<Begin<Space>, i64> from) const {
     return global<u32, Workspace>(arguments.workspace) + from;
   }
-  TK_FN Global<u32, Row> keys() const {
-    return words<Row>(
-        TK_AS_PROVED(space.keys + side * arguments.extent[0], copy_begin(space.keys, side, i64{arguments.extent[0]})));
-  }
-  TK_FN Global<u32, Row> values() const {
-    return words<Row>(TK_AS_PROVED(space.values + side * arguments.extent[0],
-                                   copy_begin(space.values, side, i64{arguments.extent[0]})));
-  }
+  TK_FN Global<u32, Row> keys() const { return words<Row>(copy_begin(space.keys, side, i64{arguments.extent[0]})); }
+  TK_FN Global<u32, Row> values() const { return words<Row>(copy_begin(space.values, side, i64{arguments.extent[0]})); }
   TK_FN void put(Place<Row, i64> i, u32 key, u32 value) const {
     keys()[i] = key;
     values()[i] = value;
@@ -53,18 +35,14 @@ template <int digit_bits, int threads> struct Sorter {
   TK_FN void meet() { grid_barrier(global_one<u32>(arguments.counter), ++round); }
 
   // Shared memory: a count per group and digit, a base per digit, a sum per group.
-  TK_FN Counter lane_index() const { return TK_AS_PROVED(thread_index() % 32, lane_in_group(thread_index())); }
-  TK_FN Counter group_index() const { return TK_AS_PROVED(thread_index() / 32, group_of_thread(thread_index())); }
-  TK_FN Shared<u32, GroupDigit> counts() const { return shared<u32, GroupDigit>(TK_AS_PROVED(0, counts_byte())); }
+  TK_FN Counter lane_index() const { return lane_in_group(thread_index()); }
+  TK_FN Counter group_index() const { return group_of_thread(thread_index()); }
+  TK_FN Shared<u32, GroupDigit> counts() const { return shared<u32, GroupDigit>(counts_byte()); }
   TK_FN Shared<u32, Digit> group_counts() const { return counts() + group_counts_word(group_index(), kDigits); }
-  TK_FN Shared<u32, Digit> bases() const {
-    return shared<u32, Digit>(TK_AS_PROVED(bases_word(kGroups, kDigits) * 4, bases_byte(kGroups, kDigits)));
-  }
-  TK_FN Shared<u32, Counted> group_sums() const {
-    return shared<u32, Counted>(TK_AS_PROVED(sums_word(kGroups, kDigits) * 4, sums_byte(kGroups, kDigits)));
-  }
+  TK_FN Shared<u32, Digit> bases() const { return shared<u32, Digit>(bases_byte(kGroups, kDigits)); }
+  TK_FN Shared<u32, Counted> group_sums() const { return shared<u32, Counted>(sums_byte(kGroups, kDigits)); }
   // A digit that memory said, and what a pair's count says.
-  TK_FN Place<Digit, u32> known(u32 digit) const { return TK_AS_PROVED(digit, given_digit(digit, kDigits)); }
+  TK_FN Place<Digit, u32> known(u32 digit) const { return given_digit(digit, kDigits); }
 
   // The threads of this group that hold the same digit; bits beyond the pairs' end are never among them.
   static TK_FN u32 same(u32 digit, bool real) {
@@ -78,16 +56,14 @@ template <int digit_bits, int threads> struct Sorter {
   }
   template <class F> TK_FN void for_pairs(F f) const {
     const i64 each = pairs_of_group(pairs, space.workers, kGroups);
-    const Place<Row, i64> first = TK_AS_PROVED((static_cast<i64>(block_index()) * kGroups + thread_index() / 32) * each,
-                                               first_pair(block_index(), group_index(), each, kGroups));
+    const Place<Row, i64> first = first_pair(block_index(), group_index(), each, kGroups);
     const i64 end = pairs_end(first, each, pairs);
-    for (Place<Row, i64> i = first; i < end; i += 32)
-      f(TK_AS_PROVED(i + thread_index() % 32, position_of(i, lane_index())), i + thread_index() % 32 < end);
+    for (Place<Row, i64> i = first; i < end; i += 32) f(position_of(i, lane_index()), i + thread_index() % 32 < end);
   }
 
-  TK_FN Counter other() const { return TK_AS_PROVED(side ^ 1, other_side(side)); }
+  TK_FN Counter other() const { return other_side(side); }
   TK_FN Place<GroupDigit, int> group_count_of(Counter g, Place<Digit, int> d) const {
-    return TK_AS_PROVED(group_counts_word(g, kDigits) + d, group_digit(g, d, kDigits));
+    return group_digit(g, d, kDigits);
   }
 
   TK_FN void sort(i64 count, i64 vocab) {
@@ -98,7 +74,7 @@ template <int digit_bits, int threads> struct Sorter {
     const bool works = block_index() < space.workers;
     const Counter lane = lane_index();
     if (works) {
-      for (Place<Digit, int> d = TK_AS_PROVED(lane, own_digit(lane)); d < kDigits; d += 32) group_counts()[d] = 0;
+      for (Place<Digit, int> d = own_digit(lane); d < kDigits; d += 32) group_counts()[d] = 0;
       warp_barrier();
       for_pairs([&](Place<Row, i64> i, bool real) {
         u32 digit = 0;
@@ -109,11 +85,10 @@ template <int digit_bits, int threads> struct Sorter {
         warp_barrier();
       });
       barrier();
-      for (Place<Digit, int> d = TK_AS_PROVED(thread_index(), own_digit(thread_index())); d < kDigits; d += threads) {
+      for (Place<Digit, int> d = own_digit(thread_index()); d < kDigits; d += threads) {
         u32 total = 0;
         for (Counter g = 0; g < kGroups; ++g) total += counts()[group_count_of(g, d)];
-        words<InMatrix>(space.counts)[TK_AS_PROVED(count_word(d, space.workers) + block_index(),
-                                                   count_place(d, space.workers, block_index()))] = total;
+        words<InMatrix>(space.counts)[count_place(d, space.workers, block_index())] = total;
       }
     }
     meet();
@@ -135,14 +110,8 @@ template <int digit_bits, int threads> struct Sorter {
         if (real && (mask >> lane) == 1u) group_counts()[known(digit)] = at + 1;  // this thread is the last of them
         warp_barrier();
         if (real) {
-          words<Row>(TK_AS_PROVED(
-              space.keys + (side ^ 1) * arguments.extent[0],
-              copy_begin(space.keys, other(), i64{arguments.extent[0]})))[TK_AS_PROVED(at, given_row(i64{at}, pairs))] =
-              key;
-          words<Row>(TK_AS_PROVED(space.values + (side ^ 1) * arguments.extent[0],
-                                  copy_begin(space.values, other(),
-                                             i64{arguments.extent[0]})))[TK_AS_PROVED(at, given_row(i64{at}, pairs))] =
-              value;
+          words<Row>(copy_begin(space.keys, other(), i64{arguments.extent[0]}))[given_row(i64{at}, pairs)] = key;
+          words<Row>(copy_begin(space.values, other(), i64{arguments.extent[0]}))[given_row(i64{at}, pairs)] = value;
         }
       });
     }
@@ -153,20 +122,16 @@ template <int digit_bits, int threads> struct Sorter {
   // Each digit's counts become how many of its pairs lie in the blocks before; a group of threads per digit.
   TK_FN void scan_counts() const {
     const Counter lane = lane_index();
-    for (Place<Digit, int> d = TK_AS_PROVED(block_index() * kGroups + thread_index() / 32,
-                                            digit_of_group(block_index(), group_index(), kGroups));
-         d < kDigits; d += TK_AS_PROVED(grid_size() * kGroups, digit_step(grid_size(), kGroups))) {
+    for (Place<Digit, int> d = digit_of_group(block_index(), group_index(), kGroups); d < kDigits;
+         d += digit_step(grid_size(), kGroups)) {
       u32 before = 0;
       for (CounterOf<i64> first = 0; first < space.workers; first += 32) {
         const bool real = first + lane < space.workers;
         u32 count = 0;
-        if (real)
-          count = words<InMatrix>(space.counts)[TK_AS_PROVED(
-              count_word(d, space.workers) + first + lane, count_place(d, space.workers, scanned_worker(first, lane)))];
+        if (real) count = words<InMatrix>(space.counts)[count_place(d, space.workers, scanned_worker(first, lane))];
         const u32 sum = inclusive(count);
         if (real)
-          words<InMatrix>(space.counts)[TK_AS_PROVED(count_word(d, space.workers) + first + lane,
-                                                     count_place(d, space.workers, scanned_worker(first, lane)))] =
+          words<InMatrix>(space.counts)[count_place(d, space.workers, scanned_worker(first, lane))] =
               before + sum - count;
         before += shuffle(sum, 31);
       }
@@ -196,8 +161,7 @@ template <int digit_bits, int threads> struct Sorter {
       total[k] = before[k] = 0;
       if (d < kDigits) {
         total[k] = words<Digit>(space.totals)[d];
-        before[k] = words<InMatrix>(space.counts)[TK_AS_PROVED(count_word(d, space.workers) + block_index(),
-                                                               count_place(d, space.workers, block_index()))];
+        before[k] = words<InMatrix>(space.counts)[count_place(d, space.workers, block_index())];
       }
       mine += total[k];
     }
@@ -214,7 +178,7 @@ template <int digit_bits, int threads> struct Sorter {
       base += total[k];
     }
     barrier();
-    for (Place<Digit, int> d = TK_AS_PROVED(thread_index(), own_digit(thread_index())); d < kDigits; d += threads) {
+    for (Place<Digit, int> d = own_digit(thread_index()); d < kDigits; d += threads) {
       u32 at = bases()[d];
       for (Counter g = 0; g < kGroups; ++g) {
         const u32 c = counts()[group_count_of(g, d)];

@@ -29,14 +29,11 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     u32 held[kEach][kWords];
 
     static TK_FN Counter vector_in(Counter turn) { return vector_of(turn, thread_index(), kThreads); }
-    // Written out: clang makes other code of calls of vector_outer and vector_inner for gfx942. It is compared.
     static constexpr TK_FN Counter outer_of(Counter vector) {
-      return TK_AS_PROVED(along_outer ? vector % kAcross * kVector : vector / kAcross,
-                          vector_outer(vector, along_outer, kAcross, kVector));
+      return vector_outer(vector, along_outer, kAcross, kVector);
     }
     static constexpr TK_FN Counter inner_of(Counter vector) {
-      return TK_AS_PROVED(along_outer ? vector / kAcross : vector % kAcross * kVector,
-                          vector_inner(vector, along_outer, kAcross, kVector));
+      return vector_inner(vector, along_outer, kAcross, kVector);
     }
 
     // A turn's vectors lie kRows stored rows below the last turn's.
@@ -45,18 +42,15 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     TK_FN void load(const Arguments& a, Place<InTile, i64> first_outer, Place<InTile, i64> first_inner, i64 outers,
                     i64 inners) {
       const Counter vector = vector_in(0);
-      const Place<InTile, i64> o = TK_AS_PROVED(first_outer + outer_of(vector), in_tile(first_outer, outer_of(vector)));
-      const Place<InTile, i64> i = TK_AS_PROVED(first_inner + inner_of(vector), in_tile(first_inner, inner_of(vector)));
-      const Place<Row, i64> row = TK_AS_PROVED(along_outer ? i : o, stored_row(along_outer, o, i));
+      const Place<InTile, i64> o = in_tile(first_outer, outer_of(vector));
+      const Place<InTile, i64> i = in_tile(first_inner, inner_of(vector));
+      const Place<Row, i64> row = stored_row(along_outer, o, i);
       const i64 below = (along_outer ? inners : outers) - row;
       // Stored rows from this one on that exist, none where the vector itself lies beside them.
       const int left = !(along_outer ? o < outers : i < inners) ? 0
                        : below < outer + P.inner                ? static_cast<int>(below)
                                                                 : outer + P.inner;
-      GlobalSpot<const Raw<K>> from =
-          elements<K>(a.operand[O], row) + TK_AS_PROVED(along_outer ? o : i, stored_col(along_outer, o, i));
-      const Place<Step<Row>, i64> step =
-          TK_AS_PROVED(a.operand[O].stride * kRows, stored_step(i64{a.operand[O].stride}, kRows));
+      GlobalSpot<const Raw<K>> from = elements<K>(a.operand[O], row) + stored_col(along_outer, o, i);
       TK_UNROLL
       for (Counter turn = 0; turn < kEach; ++turn) {
         TK_UNROLL
@@ -70,7 +64,7 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
             for (int w = 0; w < kWords; ++w) held[turn][w] = words.word[w];
           }
         }
-        from += step;
+        from += stored_step(i64{a.operand[O].stride}, kRows);
       }
     }
     // Widened, as [inner][outer].
@@ -94,17 +88,14 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
             cast<Words<4>>(at)[q] = {{bits(v[4 * q]), bits(v[4 * q + 1]), bits(v[4 * q + 2]), bits(v[4 * q + 3])}};
         } else {
           TK_UNROLL
-          for (Counter e = 0; e < kVector; ++e)
-            at[TK_AS_PROVED(along_outer ? int(e) : e * pitch, staged_element(e, along_outer, pitch))] = v[e];
+          for (Counter e = 0; e < kVector; ++e) at[staged_element(e, along_outer, pitch)] = v[e];
         }
       }
     }
   };
 
-  static TK_FN Counter four(Counter q) { return TK_AS_PROVED(4 * q, first_of_four(q)); }
-  static TK_FN Place<Begin<TileLine>, int> line(Counter i, int pitch) {
-    return TK_AS_PROVED(i * pitch, line_begin(i, pitch));
-  }
+  static TK_FN Counter four(Counter q) { return first_of_four(q); }
+  static TK_FN Place<Begin<TileLine>, int> line(Counter i, int pitch) { return line_begin(i, pitch); }
   static TK_FN Place<TileLine, int> thread_row(Counter i) {
     return tile_row(thread_index(), i, P.rows, P.thread_rows, kThreadsAcross);
   }
@@ -154,7 +145,7 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     // A's rows are the output's; stored transposed, memory runs along them. B's columns likewise.
     Loader<FactorA::index, FactorA::transposed, P.rows, P.access[FactorA::index], kPitchA> load_a;
     Loader<FactorB::index, !FactorB::transposed, P.cols, P.access[FactorB::index], kPitchB> load_b;
-    const Shared<float, StagedWord> memory = shared<float, StagedWord>(TK_AS_PROVED(0, factors_byte()));
+    const Shared<float, StagedWord> memory = shared<float, StagedWord>(factors_byte());
     float acc[P.thread_rows][P.thread_cols];
     TK_UNROLL
     for (int i = 0; i < P.thread_rows; ++i) {
@@ -166,41 +157,39 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     load_b.load(arguments, first_col, 0, cols, inner);
     Counter stage = 0;
     for (Place<InTile, i64> k = 0; k < inner; k += P.inner) {
-      const Shared<float, StagedWord> a = memory + TK_AS_PROVED(stage * kBuffer, stage_begin(stage, kBuffer));
-      const Shared<float, StagedWord> b = a + TK_AS_PROVED(kPitchA * P.inner, second_factor(kPitchA, P.inner));
+      const Shared<float, StagedWord> a = memory + stage_begin(stage, kBuffer);
+      const Shared<float, StagedWord> b = a + second_factor(kPitchA, P.inner);
       load_a.store(a);
       load_b.store(b);
       barrier();  // also orders this stage's last readers before its next writers, two turns on
       if (k + P.inner < inner) {
-        load_a.load(arguments, first_row, TK_AS_PROVED(k + P.inner, chain_next(k, P.inner)), rows, inner);
-        load_b.load(arguments, first_col, TK_AS_PROVED(k + P.inner, chain_next(k, P.inner)), cols, inner);
+        load_a.load(arguments, first_row, chain_next(k, P.inner), rows, inner);
+        load_b.load(arguments, first_col, chain_next(k, P.inner), cols, inner);
         TK_UNROLL
         for (Counter i = 0; i < P.inner; ++i) multiply(a + line(i, kPitchA), b + line(i, kPitchB), acc);
       } else {  // what is not there is not added: +0 would turn a -0 into +0
         const int left = static_cast<int>(inner - k);
         for (Counter i = 0; i < left; ++i) multiply(a + line(i, kPitchA), b + line(i, kPitchB), acc);
       }
-      stage = TK_AS_PROVED(stage ^ 1, other_side(stage));
+      stage = other_side(stage);
     }
 
     constexpr Kind K = kind_at(P.kinds, C::index);
     TK_UNROLL
     for (Counter i = 0; i < P.thread_rows; ++i) {
-      const Place<Row, i64> row = TK_AS_PROVED(first_row + thread_row(i), output_row(first_row, thread_row(i)));
+      const Place<Row, i64> row = output_row(first_row, thread_row(i));
       if (row >= rows) continue;
       TK_UNROLL
       for (Counter q = 0; q < P.thread_cols / 4; ++q) {
-        const Place<Column, i64> col =
-            TK_AS_PROVED(first_col + thread_col(four(q)), output_col(first_col, thread_col(four(q))));
-        const i64 left = cols - col;
+        const Place<Column, i64> col = output_col(first_col, thread_col(four(q)));
+        const Place<Left, i64> left = left_of(cols, col);
         if (left <= 0) continue;
         const Packed<K, 4> out = pack<K, 4>({acc[i][4 * q], acc[i][4 * q + 1], acc[i][4 * q + 2], acc[i][4 * q + 3]});
         const GlobalSpot<Raw<K>> to = elements<K>(arguments.operand[C::index], row) + col;
         if constexpr (P.access[C::index] >= 4 * bytes_of(K))
           store_packed<K, 4, 4 * bytes_of(K)>(to, out);
         else
-          store_some<K, 4>(to, out,
-                           TK_AS_PROVED(left < 4 ? static_cast<int>(left) : 4, at_most(left_of(cols, col), 4)));
+          store_some<K, 4>(to, out, at_most(left, 4));
       }
     }
   }

@@ -18,9 +18,7 @@ concept Made = is_place<P>;
 template <class I> using CounterOf = Place<Counted, I>;
 using Counter = CounterOf<int>;
 template <class I> struct ColumnPlace;
-template <class L, class By> struct SortSpaceOf;
-struct Proved;
-struct Written;
+template <class L> struct SortSpaceOf;
 struct RowPlan;
 TK_FN constexpr i64 as_long(int v) { return v; }
 TK_FN constexpr int as_int(i64 v) { return static_cast<int>(v); }
@@ -136,6 +134,9 @@ template <class Checked, class Space> class Region {
     requires(std::is_convertible_v<Other, Checked>)
   TK_FN Region(const Region<Other, Space>& other) : p_(other.checked()) {}
   template <class I> TK_FN Slot<Checked> operator[](const Place<Space, I>& i) const { return p_[static_cast<I>(i)]; }
+  template <class I> TK_FN Slot<Checked> operator[](const Place<Given<Space>, I>& i) const {
+    return p_[static_cast<I>(i)];
+  }
   TK_FN Slot<Checked> operator[](Counter i) const
     requires(std::is_same_v<Space, Counted>)
   {

@@ -135,6 +135,8 @@ class NewFolder(OwnOperatorsTest):
         os.chdir(self.folder)
         for pattern in ("each", "row", "segment"):
             self.assertEqual(self.command("operator", "new", f"my_{pattern}", "--pattern", pattern).returncode, 0)
+        self.assertIn("rows that are taken", (self.folder / "my_segment/contract.txt").read_text())
+        self.assertEqual(self.command("operator", "new", "slashed", "--out", "slashed/").returncode, 0)
         said = self.loaded(self.folder, "verify", "--quick", "--op", "my_row.forward_backward")
         self.assertRegex(said, EQUAL)
 
@@ -173,6 +175,23 @@ class WrongFolders(OwnOperatorsTest):
         ("contract.txt", "option   cap  f32 = 50 > 1e-30 < 1e30     : what", "option   cap  f32 = -3 > 0     : what", 11, "cap = -3; it must be finite and > 0"),
         ("contract.txt", "option   cap  f32 = 50 > 1e-30 < 1e30     : what", "option   x  f32 = 3     : what", 11, "'x' is in line 9 already"),
         ("contract.txt", "option   cap  f32 = 50 > 1e-30 < 1e30     : what", "option   for  f32 = 3     : what", 11, "is a word of C\\+\\+"),
+        ("contract.txt", "in       x    storage [rows, cols]         : the forward's input", "in       x    storage [cols]         : the forward's input", 22, r"x has shape \[cols\]; as the first operand's elements, it must be \[rows, cols\]"),
+        ("contract.txt", "out      y    storage [rows, cols] over x", "out      y    storage [rows]", 10, r"y has shape \[rows\]"),
+        ("contract.txt", "out      y    storage [rows, cols] over x", "out      y    storage [cols, rows]", 10, r"y has shape \[cols, rows\]"),
+        ("contract.txt", "out      y    storage [rows, cols] over x", "out      y    storage [rows, tall]", 10, "nothing tells the size tall"),
+        ("contract.txt", "batch    rows\n\n", "batch    cols\n\n", 9, "a call can be cut along its first size alone"),
+        ("contract.txt", "in       x    storage [rows, cols]        : the elements", "in       x    storage [rows, cols] optional : the elements", 9, "nothing tells the size cols"),
+        ("contract.txt", "in       x    storage [rows, cols]        : the elements", "in       template    storage [rows, cols]        : the elements", 9, r"'template' is a word of C\+\+"),
+        ("contract.txt", "option   cap  f32 = 50 > 1e-30 < 1e30     : what", "option   cap  f32 = 50 > nan     : what", 11, "'> nan' is no limit"),
+        ("contract.txt", "option   cap  f32 = 50 > 1e-30 < 1e30     : what", "option   cap  choice(a,a)     : what", 11, "'a' stands twice"),
+        ("contract.txt", "option   cap  f32 = 50 > 1e-30 < 1e30     : what", "option   rows  f32 = 50     : what", 11, "the option rows has the name of a size"),
+        ("contract.txt", "# The soft cap", "\ufeff# The soft cap", 1, "byte order mark"),
+        ("definition.h", "tanh(x * e.value(e.slope))", "tanh(x * 0.1)", 8, "of type double.*write 0.1f"),
+        ("definition.h", "tanh(x * e.value(e.slope))", "tanh(x * (e.value(e.slope) * 0.5))", 8, "of type double.*write 0.1f"),
+        ("definition.h", "namespace tokitai::softcap {\n\nstruct", "#include <cmath>\nnamespace tokitai::softcap {\n\nstruct", 2, "includes <cmath>; a definition may include"),
+        ("definition.h", "namespace tokitai::softcap {\n\nstruct", '  # include "/etc/hostname"\nnamespace tokitai::softcap {\n\nstruct', 2, "includes .*hostname"),
+        ("problems.txt", "verify softcap.forward rows=1,3 cols=1,2,7,16,255,1000", "verify softcap.forward rows=0 cols=-3", 1, "x is empty|negative"),
+        ("problems.txt", "verify softcap.forward rows=1,3 cols=1,2,7,16,255,1000", "verify softcap.forward rows=" + ",".join(map(str, range(1, 3000))) + " cols=" + ",".join(map(str, range(1, 3000))), 1, "at most 100000 problems"),
         ("problems.txt", "verify softcap.forward rows=1,3 cols=1,2,7,16,255,1000", "verify softcap.forward rows=1,3 colls=1,2,7,16,255,1000", 1, "'colls=1' is no size"),
         ("problems.txt", "verify softcap.forward rows=1,3", "verifies softcap.forward rows=1,3", 1, "is no use of a problem"),
     )
@@ -183,6 +202,41 @@ class WrongFolders(OwnOperatorsTest):
             self.edit(folder / file, (old, new))
             with self.subTest(f"{file}: {new}"):
                 self.refused(folder, words, None if line is None else (file, line))
+
+    def test_an_output_that_is_not_always_written(self):
+        for option, on in (("flag", "e.value(e.extra) != 0"), ("choice(no,yes)", "e.value(e.extra) == 0"),
+                           ("integer", "e.has(e.extra)")):
+            folder = self.copy("softcap", "sometimes-" + option[:4])
+            self.edit(folder / "contract.txt", ("scalar   slope = 1 / cap\nbatch    rows\n\n",
+                                                f"scalar   slope = 1 / cap\noption   extra {option} : x\nbatch    rows\n\n"))
+            self.edit(folder / "definition.h", ("    e.store(e.y, ", f"    if ({on}) e.store(e.y, "))
+            with self.subTest(option):
+                self.refused(folder, "does not write y in every way", ("definition.h", 8))
+
+    def test_an_optional_operand_is_asked_for_before_it_is_read(self):
+        folder = self.copy("softcap")
+        contract = ("in       x    storage [rows, cols]        : the elements",
+                    "in       x    storage [rows, cols] : the elements\nin       b    storage [rows, cols] optional : more")
+        self.edit(folder / "contract.txt", contract)
+        self.edit(folder / "definition.h", ("tanh(x * e.value(e.slope))", "tanh((x + e.load(e.b)) * e.value(e.slope))"))
+        self.refused(folder, r"reads b where it is not given; ask m.has\(m.b\) first", ("definition.h", 8))
+        self.edit(folder / "definition.h", ("auto x = e.load(e.x);", "auto x = e.load(e.x);\n    if (e.has(e.b)) x = x + e.load(e.b);"),
+                  ("(x + e.load(e.b))", "x"))
+        self.edit(folder / "problems.txt", ("verify softcap.forward rows=1,3 cols", "verify softcap.forward rows=1,3 master=yes,no cols"))
+        self.assertRegex(self.loaded(folder, "verify", "--quick", "--op", "softcap.forward"), EQUAL)
+
+    def test_limits_are_of_the_values_that_are_compared(self):
+        folder = self.copy("softcap")
+        self.edit(folder / "contract.txt", ("option   cap  f32 = 50 > 1e-30 < 1e30     : what", "option   cap  f32 = 0.1 <= 0.1     : what"))
+        (folder / "problems.txt").write_text("verify softcap.forward rows=1 cols=1,9 cap=0.1\n")
+        self.assertIn("finite and <= 0.1", self.loaded(folder, "ops", "softcap.forward"))
+
+    def test_names_of_the_librarys_own(self):
+        for name in ("std", "cpu", "patterns"):
+            folder = self.copy("softcap", name)
+            self.edit(folder / "contract.txt", ("operator softcap.forward", f"operator {name}.forward"))
+            self.refused(folder, "the library itself has that name", ("contract.txt", 3))
+            self.assertEqual(self.command("operator", "new", name, "--out", self.folder / "x").returncode, 2)
 
     def test_a_folder_that_is_not_there(self):
         self.assertIn("there is no such folder", self.refused(self.folder / "none", "none"))
