@@ -22,28 +22,28 @@ template <class Values> struct Pair {
 // What a row is asked for: its number, its integers, options.
 template <class D, EachPlan P> struct EachRowMachine : D::Names {
   template <class O> static constexpr Kind kind = kind_at(P.kinds, O::index);
-  const Arguments& arguments;
+  const Arguments& arguments_;
   Place<Row, i64> row_{};
 
-  TK_FN explicit EachRowMachine(const Arguments& a) : arguments(a) {}
+  TK_FN explicit EachRowMachine(const Arguments& a) : arguments_(a) {}
   template <int I> TK_FN float value(Scalar<I>) const {
     if constexpr ((P.zeros >> I) & 1u)
       return 0.0f;
     else
-      return arguments.scalar[I];
+      return arguments_.scalar[I];
   }
   template <int I> TK_FN i64 value(IntegerOption<I>) const {
     if constexpr (constexpr i64 known = P.choices >> (4 * I) & 15u; known != 0)
       return known - 1;
     else
-      return arguments.option[I];
+      return arguments_.option[I];
   }
   template <class O> TK_FN constexpr bool has(O) const { return kind<O> != Kind::absent; }
   TK_FN i64 row() const { return row_; }
-  TK_FN i64 table_rows() const { return arguments.extent[2]; }
+  TK_FN i64 table_rows() const { return arguments_.extent[2]; }
   template <class O> TK_FN i64 integer(O) const {
     if constexpr (kind<O> != Kind::absent)
-      return load_integer<kind<O>>(arguments.operand[O::index], row_);
+      return load_integer<kind<O>>(arguments_.operand[O::index], row_);
     else
       return 0;
   }
@@ -51,7 +51,7 @@ template <class D, EachPlan P> struct EachRowMachine : D::Names {
 
 template <class D, EachPlan P> struct EachTensorMachine : EachRowMachine<D, P> {
   using Base = EachRowMachine<D, P>;
-  using Base::arguments;
+  using Base::arguments_;
   using Base::row_;
   template <class O> static constexpr Kind kind = Base::template kind<O>;
   using Values = Pack<P.wide * P.turns>;
@@ -65,13 +65,13 @@ template <class D, EachPlan P> struct EachTensorMachine : EachRowMachine<D, P> {
 
   template <Kind K> static constexpr int kAccess = P.wide * bytes_of(K) < P.access ? P.wide * bytes_of(K) : P.access;
 
-  template <class T, Kind K> TK_FN GlobalSpot<T> spot(int operand, Counter turn) const {
+  template <class T, Kind K> TK_FN GlobalSpot<T> spot_(int operand, Counter turn) const {
     if constexpr (P.lanes == 0)
-      return global<T, Element>(arguments.operand[operand].data) + element_[turn];
+      return global<T, Element>(arguments_.operand[operand].data) + element_[turn];
     else
-      return elements<K>(arguments.operand[operand], row_) + column_[turn];
+      return elements<K>(arguments_.operand[operand], row_) + column_[turn];
   }
-  template <Kind K, int wide = P.wide> TK_FN Packed<K, wide> read(GlobalSpot<const Raw<K>> from, Counter turn) const {
+  template <Kind K, int wide = P.wide> TK_FN Packed<K, wide> read_(GlobalSpot<const Raw<K>> from, Counter turn) const {
     if (count_[turn] >= P.wide) return load_packed<K, wide, kAccess<K>>(from);
     if constexpr (P.period == 0)
       return load_some<K, wide>(from, count_[turn]);
@@ -79,17 +79,17 @@ template <class D, EachPlan P> struct EachTensorMachine : EachRowMachine<D, P> {
       return {};  // a period holds whole vectors
   }
   template <Kind K, int wide = P.wide>
-  TK_FN void write(GlobalSpot<Raw<K>> to, const Packed<K, wide>& p, Counter turn) const {
+  TK_FN void write_(GlobalSpot<Raw<K>> to, const Packed<K, wide>& p, Counter turn) const {
     if (count_[turn] >= P.wide)
       store_packed<K, wide, kAccess<K>>(to, p);
     else if constexpr (P.period == 0)
       store_some<K, wide>(to, p, count_[turn]);
   }
-  template <Kind K> static TK_FN void put(Values& to, int turn, const Packed<K, P.wide>& p) {
+  template <Kind K> static TK_FN void put_(Values& to, int turn, const Packed<K, P.wide>& p) {
     TK_UNROLL
     for (int e = 0; e < P.wide; ++e) to.v[turn * P.wide + e] = p[e];
   }
-  template <Kind K> static TK_FN Packed<K, P.wide> packed(const Values& from, int turn) {
+  template <Kind K> static TK_FN Packed<K, P.wide> packed_(const Values& from, int turn) {
     float v[P.wide];
     TK_UNROLL
     for (int e = 0; e < P.wide; ++e) v[e] = from.v[turn * P.wide + e];
@@ -102,7 +102,7 @@ template <class D, EachPlan P> struct EachTensorMachine : EachRowMachine<D, P> {
       constexpr Kind K = kind<O>;
       TK_UNROLL
       for (Counter turn = 0; turn < P.turns; ++turn)
-        put<K>(r, turn, read<K>(spot<const Raw<K>, K>(O::index, turn), turn));
+        put_<K>(r, turn, read_<K>(spot_<const Raw<K>, K>(O::index, turn), turn));
     }
     return r;
   }
@@ -111,7 +111,7 @@ template <class D, EachPlan P> struct EachTensorMachine : EachRowMachine<D, P> {
       constexpr Kind K = kind<O>;
       TK_UNROLL
       for (Counter turn = 0; turn < P.turns; ++turn)
-        write<K>(spot<Raw<K>, K>(O::index, turn), packed<K>(v, turn), turn);
+        write_<K>(spot_<Raw<K>, K>(O::index, turn), packed_<K>(v, turn), turn);
     }
   }
   // One type copies bits; else one rounding.
@@ -120,9 +120,10 @@ template <class D, EachPlan P> struct EachTensorMachine : EachRowMachine<D, P> {
       constexpr Kind K = kind<O>;
       Packed<K, P.wide> held[P.turns];
       TK_UNROLL
-      for (Counter turn = 0; turn < P.turns; ++turn) held[turn] = read<K>(spot<const Raw<K>, K>(I::index, turn), turn);
+      for (Counter turn = 0; turn < P.turns; ++turn)
+        held[turn] = read_<K>(spot_<const Raw<K>, K>(I::index, turn), turn);
       TK_UNROLL
-      for (Counter turn = 0; turn < P.turns; ++turn) write<K>(spot<Raw<K>, K>(O::index, turn), held[turn], turn);
+      for (Counter turn = 0; turn < P.turns; ++turn) write_<K>(spot_<Raw<K>, K>(O::index, turn), held[turn], turn);
     } else {
       store(out, load(in));
     }
@@ -131,26 +132,26 @@ template <class D, EachPlan P> struct EachTensorMachine : EachRowMachine<D, P> {
   // --- Pairs of elements, half a period apart or side by side, and a table whose columns repeat along a row.
   template <class O> TK_FN Pair<Values> load_pair(O, bool beside) const {
     constexpr Kind K = kind<O>;
-    const Global<const Raw<K>, Column> from = elements<K>(arguments.operand[O::index], row_);
+    const Global<const Raw<K>, Column> from = elements<K>(arguments_.operand[O::index], row_);
     Pair<Values> r{0.0f, 0.0f};
     TK_UNROLL
     for (Counter turn = 0; turn < P.turns; ++turn)
       if (beside) {
-        const Packed<K, 2 * P.wide> p = read<K, 2 * P.wide>(from + side_by_side(column_[turn]), turn);
+        const Packed<K, 2 * P.wide> p = read_<K, 2 * P.wide>(from + side_by_side(column_[turn]), turn);
         TK_UNROLL
         for (int e = 0; e < P.wide; ++e) {
           r.first.v[turn * P.wide + e] = p[2 * e];
           r.second.v[turn * P.wide + e] = p[2 * e + 1];
         }
       } else {
-        put<K>(r.first, turn, read<K>(from + first_of_pair(column_[turn], P.period), turn));
-        put<K>(r.second, turn, read<K>(from + second_of_pair(column_[turn], P.period), turn));
+        put_<K>(r.first, turn, read_<K>(from + first_of_pair(column_[turn], P.period), turn));
+        put_<K>(r.second, turn, read_<K>(from + second_of_pair(column_[turn], P.period), turn));
       }
     return r;
   }
   template <class O> TK_FN void store_pair(O, const Values& first, const Values& second, bool beside) const {
     constexpr Kind K = kind<O>;
-    const Global<Raw<K>, Column> to = elements<K>(arguments.operand[O::index], row_);
+    const Global<Raw<K>, Column> to = elements<K>(arguments_.operand[O::index], row_);
     TK_UNROLL
     for (Counter turn = 0; turn < P.turns; ++turn)
       if (beside) {
@@ -160,33 +161,33 @@ template <class D, EachPlan P> struct EachTensorMachine : EachRowMachine<D, P> {
           v[2 * e] = first.v[turn * P.wide + e];
           v[2 * e + 1] = second.v[turn * P.wide + e];
         }
-        write<K, 2 * P.wide>(to + side_by_side(column_[turn]), pack<K, 2 * P.wide>(v), turn);
+        write_<K, 2 * P.wide>(to + side_by_side(column_[turn]), pack<K, 2 * P.wide>(v), turn);
       } else {
-        write<K>(to + first_of_pair(column_[turn], P.period), packed<K>(first, turn), turn);
-        write<K>(to + second_of_pair(column_[turn], P.period), packed<K>(second, turn), turn);
+        write_<K>(to + first_of_pair(column_[turn], P.period), packed_<K>(first, turn), turn);
+        write_<K>(to + second_of_pair(column_[turn], P.period), packed_<K>(second, turn), turn);
       }
   }
   template <class O> TK_FN Values load_at(O, i64 table_row) const {
     constexpr Kind K = kind<O>;
     const Global<const Raw<K>, Column> from =
-        elements<K>(arguments.operand[O::index], clamped_row(table_row, i64{arguments.extent[2]}));
+        elements<K>(arguments_.operand[O::index], clamped_row(table_row, i64{arguments_.extent[2]}));
     Values r(0.0f);
     TK_UNROLL
     for (Counter turn = 0; turn < P.turns; ++turn)
-      put<K>(r, turn, read<K>(from + table_column(column_[turn], P.period), turn));
+      put_<K>(r, turn, read_<K>(from + table_column(column_[turn], P.period), turn));
     return r;
   }
 
   // Calls f for each set of vectors that this thread works on at once.
-  template <class F> TK_FN void for_vectors(F f) {
+  template <class F> TK_FN void for_vectors_(F f) {
     if constexpr (P.lanes == 0) {
-      for (Place<Row, i64> piece = worker_of(block_index(), 1); piece < arguments.extent[1];
+      for (Place<Row, i64> piece = worker_of(block_index(), 1); piece < arguments_.extent[1];
            piece += workers_of(grid_size(), 1)) {
         const Place<Begin<Element>, i64> begin = piece_begin(piece, i64{0}, P.turns, P.threads, P.wide);
         TK_UNROLL
         for (Counter turn = 0; turn < P.turns; ++turn) {
           element_[turn] = vector_begin(begin, turn, thread_index(), P.threads, P.wide);
-          count_[turn] = at_most(left_of(i64{arguments.extent[0]}, element_[turn]), P.wide);
+          count_[turn] = at_most(left_of(i64{arguments_.extent[0]}, element_[turn]), P.wide);
         }
         f();
       }
@@ -194,12 +195,12 @@ template <class D, EachPlan P> struct EachTensorMachine : EachRowMachine<D, P> {
       constexpr int kTeams = P.threads / P.lanes;
       const Place<Step<Row>, i64> workers = workers_of(grid_size(), 1);
       for (row_ = first_row_of(worker_of(block_index(), 1), team_of(thread_index(), P.lanes), kTeams);
-           row_ < arguments.extent[0]; row_ += row_step(workers, kTeams))
-        for (CounterOf<i64> begin = 0; begin < arguments.extent[1]; begin += P.turns * P.lanes * P.wide) {
+           row_ < arguments_.extent[0]; row_ += row_step(workers, kTeams))
+        for (CounterOf<i64> begin = 0; begin < arguments_.extent[1]; begin += P.turns * P.lanes * P.wide) {
           TK_UNROLL
           for (Counter turn = 0; turn < P.turns; ++turn) {
             column_[turn] = lane_column(begin, turn, thread_in_team(thread_index(), P.lanes), P.lanes, P.wide);
-            count_[turn] = at_most(left_of(i64{arguments.extent[1]}, column_[turn]), P.wide);
+            count_[turn] = at_most(left_of(i64{arguments_.extent[1]}, column_[turn]), P.wide);
           }
           f();
         }
@@ -210,7 +211,7 @@ template <class D, EachPlan P> struct EachTensorMachine : EachRowMachine<D, P> {
     if constexpr (P.lanes == 0)
       return element_[turn] + e;
     else
-      return row_ * arguments.extent[1] + column_[turn] + e;
+      return row_ * arguments_.extent[1] + column_[turn] + e;
   }
 };
 
@@ -220,14 +221,14 @@ template <class D, EachPlan P> TK_FN void each_tensor_kernel(const Arguments& ar
     if (refused(arguments)) return;
   }
   EachTensorMachine<D, P> m(arguments);
-  m.for_vectors([&] { D::element(m); });
+  m.for_vectors_([&] { D::element(m); });
 }
 
 // Calls the step off where an element is not valid: the smallest position of one.
 template <class D, EachPlan P> TK_FN void each_tensor_check_kernel(const Arguments& arguments) {
   let_next_begin();
   EachTensorMachine<D, P> m(arguments);
-  m.for_vectors([&] {
+  m.for_vectors_([&] {
     const PackMask<P.wide * P.turns> good = D::valid(m);
     TK_UNROLL
     for (Counter turn = P.turns - 1; turn >= 0; --turn) TK_UNROLL

@@ -20,9 +20,9 @@ TK_FN int as_int(i64 v) { return static_cast<int>(v); }
 
 // What is left of an extent from a place on.
 template <class L, Made P> TK_FN Place<Left, L> left_of(L extent, P at) { return extent - at; }
-// Of `left` elements those that a vector of `most` has.
+// Of `left` elements those that a vector of `most` has. (NVRTC's products have fewer instructions as it is written.)
 template <class L> TK_FN auto at_most(Place<Left, L> left, int most) -> Place<Given<Existing>, decltype(as_int(L(0)))> {
-  return as_int(choose(left < most, L(left), L(most)));
+  return as_int(TK_AS_PROVED(choose(left < most, L(left), L(most)), choose(left >= most, L(most), L(left))));
 }
 
 // The numbers of a thread: its lane in its group of 32, and that group in the block.

@@ -7,44 +7,46 @@ namespace tokitai::device {
 template <class D, RowPlan P> struct RowExchange : RowValues<D, P> {
   using Values = RowValues<D, P>;
   using Shape = RowShape<P>;
-  using Values::arguments, Values::n, Values::thread, Values::first_block, Values::row, Values::stage, Values::parity;
-  using Values::blocks, Values::for_blocks, Values::for_chunks, Values::inside, Values::kMade, Values::scratch_offset;
+  using Values::arguments_, Values::n_, Values::thread_, Values::first_block_, Values::row_, Values::stage_,
+      Values::parity_;
+  using Values::blocks_, Values::for_blocks_, Values::for_chunks_, Values::inside_, Values::kMade,
+      Values::scratch_offset_;
   template <int O> using Read = typename Values::template Read<O>;
 
   TK_FN explicit RowExchange(const Arguments& a) : Values(a) {}
 
-  TK_FN Shared<float, BoxSlot> box_on_chip() const {
+  TK_FN Shared<float, BoxSlot> box_on_chip_() const {
     constexpr Place<Byte<BoxSlot>, int> kByte = box_byte(P);
     return shared<float, BoxSlot>(kByte);
   }
-  TK_FN auto box() const {
+  TK_FN auto box_() const {
     if constexpr (P.on_chip)
-      return box_on_chip();
+      return box_on_chip_();
     else
-      return global<float, Workspace>(arguments.workspace) + scratch_box(scratch_offset(), kMade, i64{n});
+      return global<float, Workspace>(arguments_.workspace) + scratch_box(scratch_offset_(), kMade, i64{n_});
   }
-  TK_FN int box_groups() const {
+  TK_FN int box_groups_() const {
     if constexpr (P.on_chip)
       return Shape::kHeld * P.cluster * Shape::kGroups;
     else
-      return blocks() * Shape::kGroups;
+      return blocks_() * Shape::kGroups;
   }
-  TK_FN Place<BoxSlot, int> box_at(Counter term, Place<Group, int> group) const {
-    return box_slot(P.on_chip ? parity : Counter(0), term, group, box_groups());
+  TK_FN Place<BoxSlot, int> box_at_(Counter term, Place<Group, int> group) const {
+    return box_slot(P.on_chip ? parity_ : Counter(0), term, group, box_groups_());
   }
 
   // One block's value of one group of 32 threads, in every one of them.
-  template <class Term> TK_FN float group_value(const Term& term, Place<ColumnBlock, int> block) const {
+  template <class Term> TK_FN float group_value_(const Term& term, Place<ColumnBlock, int> block) const {
     float acc[P.wide];
     TK_UNROLL
     for (int e = 0; e < P.wide; ++e) acc[e] = Term::identity;
-    for_chunks(block, [&](Counter chunk, int count) {
+    for_chunks_(block, [&](Counter chunk, int count) {
       TK_UNROLL
       for (Counter e = 0; e < P.wide; ++e)
         if (P.blind) {
           const float next = term.step(acc[e], At{block, chunk, e});
           acc[e] = count > 0 ? next : acc[e];
-        } else if (inside(e, count)) {
+        } else if (inside_(e, count)) {
           acc[e] = term.step(acc[e], At{block, chunk, e});
         }
     });
@@ -62,29 +64,29 @@ template <class D, RowPlan P> struct RowExchange : RowValues<D, P> {
     }
     return v;
   }
-  template <class Term> TK_FN void post(Counter term, Place<ColumnBlock, int> block, float v) const {
-    const Place<Group, int> group = group_in_row(block, thread, Shape::kGroups, Shape::kColumnThreads);
-    const Place<BoxSlot, int> slot_of_group = box_at(term, group);
+  template <class Term> TK_FN void post_(Counter term, Place<ColumnBlock, int> block, float v) const {
+    const Place<Group, int> group = group_in_row(block, thread_, Shape::kGroups, Shape::kColumnThreads);
+    const Place<BoxSlot, int> slot_of_group = box_at_(term, group);
     if constexpr (P.cluster > 1) {
       warp_barrier();  // all of the group have read the box's other half
-      if (thread % 32 < P.cluster) mailbox_send(mailbox(), box() + slot_of_group, lane_in_team(thread), v);
+      if (thread_ % 32 < P.cluster) mailbox_send(mailbox_(), box_() + slot_of_group, lane_in_team(thread_), v);
     } else {
-      if (thread % 32 == 0) box()[slot_of_group] = v;
+      if (thread_ % 32 == 0) box_()[slot_of_group] = v;
     }
   }
   // The blocks' values from left to right; several are read at once, so that only the joining takes its turns.
-  template <class Term> TK_FN float collect(Counter term) const {
+  template <class Term> TK_FN float collect_(Counter term) const {
     constexpr int kMost = P.on_chip ? 16 : 4;
     constexpr int kAtOnce = P.on_chip && Shape::kHeld * P.cluster < kMost ? Shape::kHeld * P.cluster : kMost;
     float total = Term::identity;
-    for (Counter first = 0; first < blocks(); first += kAtOnce) {
+    for (Counter first = 0; first < blocks_(); first += kAtOnce) {
       float v[kAtOnce][Shape::kGroups];
       TK_UNROLL
       for (Counter b = 0; b < kAtOnce; ++b) {
         TK_UNROLL
         for (Counter g = 0; g < Shape::kGroups; ++g) {
           v[b][g] = 0.0f;
-          if (first + b < blocks()) v[b][g] = box()[box_at(term, group_of_block(first, b, g, Shape::kGroups))];
+          if (first + b < blocks_()) v[b][g] = box_()[box_at_(term, group_of_block(first, b, g, Shape::kGroups))];
         }
       }
       TK_UNROLL
@@ -94,56 +96,56 @@ template <class D, RowPlan P> struct RowExchange : RowValues<D, P> {
           TK_UNROLL
           for (int g = 0; g < Shape::kGroups; g += 2 * step) v[b][g] = Term::join(v[b][g], v[b][g + step]);
         }
-        if (first + b < blocks()) total = first + b == 0 ? v[b][0] : Term::join(total, v[b][0]);
+        if (first + b < blocks_()) total = first + b == 0 ? v[b][0] : Term::join(total, v[b][0]);
       }
     }
     return total;
   }
   // Blocks of a cluster exchange values through a mailbox per parity. A block sends to one of them again only when
   // it has everybody's values of the exchange between, which they sent after reading this one's.
-  mutable u32 exchanges = 0;
-  mutable float picked = 0.0f;
-  mutable bool picking = false;                 // the next exchange brings it
-  TK_FN Shared<float, Counted> picks() const {  // behind the box, one per parity
-    return box_on_chip() + picks_begin(box_groups());
+  mutable u32 exchanges_ = 0;
+  mutable float picked_ = 0.0f;
+  mutable bool picking_ = false;                 // the next exchange brings it
+  TK_FN Shared<float, Counted> picks_() const {  // behind the box, one per parity
+    return box_on_chip_() + picks_begin(box_groups_());
   }
-  TK_FN Shared<u64, Counted> mailboxes() const { return shared<u64, Counted>(mailboxes_byte(P)); }
-  TK_FN Mailbox mailbox() const { return mailboxes() + parity; }
-  TK_FN void open_mailboxes() const {
+  TK_FN Shared<u64, Counted> mailboxes_() const { return shared<u64, Counted>(mailboxes_byte(P)); }
+  TK_FN Mailbox mailbox_() const { return mailboxes_() + parity_; }
+  TK_FN void open_mailboxes_() const {
     if (thread_index() == 0) {
-      mailbox_open(mailboxes() + 0);
-      mailbox_open(mailboxes() + 1);
+      mailbox_open(mailboxes_() + 0);
+      mailbox_open(mailboxes_() + 1);
     }
     cluster_barrier();
   }
   // After this every value that was posted can be read.
-  template <int terms> TK_FN void meet() const {
+  template <int terms> TK_FN void meet_() const {
     if constexpr (P.cluster > 1) {
-      if (thread_index() == 0) mailbox_expect(mailbox(), terms * box_groups() * 4 + (picking ? 4 : 0));
-      mailbox_await(mailbox(), exchanges / 2 % 2);
-      exchanges += 1;
-      if (picking) picked = picks()[parity];
-      picking = false;
+      if (thread_index() == 0) mailbox_expect(mailbox_(), terms * box_groups_() * 4 + (picking_ ? 4 : 0));
+      mailbox_await(mailbox_(), exchanges_ / 2 % 2);
+      exchanges_ += 1;
+      if (picking_) picked_ = picks_()[parity_];
+      picking_ = false;
     } else {
       barrier();
     }
   }
   template <class... Term> TK_FN Reduced<float, sizeof...(Term)> reduce(const Term&... term) const {
     if constexpr (Shape::kOneGroup) {
-      const Reduced<float, sizeof...(Term)> all{group_value(term, held_block(thread, P.wide))...};
+      const Reduced<float, sizeof...(Term)> all{group_value_(term, held_block(thread_, P.wide))...};
       warp_barrier();  // what was read of the row is read again: it does not fit the registers
       return all;
     } else {
       if constexpr (!P.on_chip) barrier();  // the box of the last reduction has been read
-      for_blocks([&](Place<ColumnBlock, int> block) {
+      for_blocks_([&](Place<ColumnBlock, int> block) {
         Counter t = 0;
-        ((post<Term>(t++, block, group_value(term, block))), ...);
+        ((post_<Term>(t++, block, group_value_(term, block))), ...);
       });
-      meet<sizeof...(Term)>();
+      meet_<sizeof...(Term)>();
       Counter t = 0;
-      const Reduced<float, sizeof...(Term)> all{collect<Term>(t++)...};
-      parity =
-          other_side(parity);  // the next reduction posts elsewhere, and the one after it only behind another barrier
+      const Reduced<float, sizeof...(Term)> all{collect_<Term>(t++)...};
+      parity_ =
+          other_side(parity_);  // the next reduction posts elsewhere, and the one after it only behind another barrier
       return all;
     }
   }
@@ -155,30 +157,30 @@ template <class D, RowPlan P> struct RowExchange : RowValues<D, P> {
   // cluster have it from its owner's cell: the row may be written over, and neither shuffles nor mail order memory.
   template <int O> TK_FN auto pick(const Read<O>&, i64 j) const {
     constexpr Kind K = kind_at(P.kinds, O);
-    const bool exists = j >= 0 && j < n;
+    const bool exists = j >= 0 && j < n_;
     if constexpr (Shape::kOneGroup || P.cluster > 1) {
-      const auto place = place_of_column(given_column(static_cast<int>(exists ? j : 0), n));
+      const auto place = place_of_column(given_column(static_cast<int>(exists ? j : 0), n_));
       const Counter owner = owner_of_lane(place.lane, P.wide);
       float v = 0.0f;
-      const bool mine = exists && place.block == first_block && thread % Shape::kColumnThreads == owner;
+      const bool mine = exists && place.block == first_block_ && thread_ % Shape::kColumnThreads == owner;
       if (mine) {
         constexpr int kPerPiece = Shape::kPiece / bytes_of(K);
         const Counter e = element_of_lane(place.lane, P.wide);
-        const auto from = cast<Raw<K>>(this->template cell<O>(stage, place.chunk, piece_of(e, kPerPiece)));
+        const auto from = cast<Raw<K>>(this->template cell_<O>(stage_, place.chunk, piece_of(e, kPerPiece)));
         v = widen<K>(from[place_in_piece(e, kPerPiece)]);
       }
       if constexpr (Shape::kOneGroup) {
         return shuffle(v, owner);
       } else {
         if (mine)
-          for (Counter to = 0; to < P.cluster; ++to) mailbox_send(mailbox(), picks() + parity, to, v);
-        picking = exists;
-        picked = 0.0f;
+          for (Counter to = 0; to < P.cluster; ++to) mailbox_send(mailbox_(), picks_() + parity_, to, v);
+        picking_ = exists;
+        picked_ = 0.0f;
         return Picked{*this};
       }
     } else {  // before the next reduction's barrier, so before any store of this row
       float v = 0.0f;
-      if (exists) v = widen<K>(elements<K>(arguments.operand[O], row)[given_column(j, i64{n})]);
+      if (exists) v = widen<K>(elements<K>(arguments_.operand[O], row_)[given_column(j, i64{n_})]);
       return v;
     }
   }
@@ -187,8 +189,8 @@ template <class D, RowPlan P> struct RowExchange : RowValues<D, P> {
   struct Picked {
     const RowExchange& m;
     TK_FN operator float() const {  // NOLINT(google-explicit-constructor)
-      if (m.picking) m.sum([](At) { return 0.0f; });
-      return m.picked;
+      if (m.picking_) m.sum([](At) { return 0.0f; });
+      return m.picked_;
     }
   };
 };

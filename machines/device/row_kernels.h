@@ -10,26 +10,26 @@ template <class D, RowPlan P> TK_FN void row_kernel(const Arguments& arguments) 
     if (refused(arguments)) return;
   }
   RowMachine<D, P> m(arguments);
-  m.clear_missing();
-  m.learn_count();
-  if constexpr (P.cluster > 1) m.open_mailboxes();  // and every block has begun before its memory is written to
+  m.clear_missing_();
+  m.learn_count_();
+  if constexpr (P.cluster > 1) m.open_mailboxes_();  // and every block has begun before its memory is written to
   const Place<Row, i64> worker = worker_of(block_index(), P.cluster);
   const Place<Step<Row>, i64> workers = workers_of(grid_size(), P.cluster);
   if constexpr (P.sums != 0) {
-    const i64 chains = pieces_of(m.rows, kChain);
+    const i64 chains = pieces_of(m.rows_, kChain);
     for (Place<Row, i64> chain = worker; chain < chains; chain += workers) {
       const Place<Row, i64> first = chain_begin(chain);
-      m.clear_sums();
-      m.run(first, chain_end(first, m.rows), 1);
-      m.write_sums(chain);
+      m.clear_sums_();
+      m.run_(first, chain_end(first, m.rows_), 1);
+      m.write_sums_(chain);
     }
   } else {
-    m.run(first_row_of(worker, m.team, P.teams), m.rows, row_step(workers, P.teams));
+    m.run_(first_row_of(worker, m.team_, P.teams), m.rows_, row_step(workers, P.teams));
   }
   if constexpr (P.cluster > 1) cluster_barrier();  // no block ends while others may send to it
   if constexpr (P.finishes)
-    if (m.last_block()) {
-      m.learn_count();  // again, so that no register holds it all the while
+    if (m.last_block_()) {
+      m.learn_count_();  // again, so that no register holds it all the while
       D::finish(m);
     }
 }
@@ -42,11 +42,11 @@ template <class D, RowPlan P, bool counting> TK_FN void row_check_kernel(const A
   const auto step = [&] { return asked_step(grid_size(), P.threads); };
   constexpr bool kCounts = counting && requires { D::counts(m); };
   u32 mine = 0;
-  for (m.row = first(); m.row < m.rows; m.row += step()) {
+  for (m.row_ = first(); m.row_ < m.rows_; m.row_ += step()) {
     if constexpr (kCounts) mine += D::counts(m) ? 1u : 0u;
-    if (!D::valid(m)) refuse(arguments, static_cast<u64>(m.row));
+    if (!D::valid(m)) refuse(arguments, static_cast<u64>(m.row_));
   }
-  if constexpr (kCounts) m.tell_count(mine);
+  if constexpr (kCounts) m.tell_count_(mine);
 }
 
 // A column's sum, of the operand that is the `which`th of those left to ask.

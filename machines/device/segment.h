@@ -16,7 +16,7 @@ template <class D, SegmentPlan P> struct SegmentMachine : SegmentRows<D, P> {
 template <class D, SegmentPlan P> TK_FN void segment_kernel(const Arguments& arguments) {
   SegmentMachine<D, P> m(arguments);
   if constexpr (P.gathers) {
-    m.check_indices();
+    m.check_indices_();
     grid_barrier(global_one<u32>(arguments.counter), 1);
     if (refused(arguments)) return;
   }

@@ -22,37 +22,37 @@ template <class D, SegmentPlan P, int O, int Y> struct SegmentScatter {
   TK_FN Counter lane() const { return lane_in_group(thread_index()); }
   TK_FN Place<Row, i64> group() const { return first_item(block_index(), group_of_thread(thread_index()), kGroups); }
   TK_FN Place<Step<Row>, i64> groups() const { return item_step(grid_size(), kGroups); }
-  TK_FN i64 slabs() const { return slabs_of(m.dim, P.wide); }
+  TK_FN i64 slabs() const { return slabs_of(m.dim_, P.wide); }
 
   TK_FN void run() const {
-    const SortSpace space = sort_space_of<P.digit_bits>(m.queries, m.vocab, grid_size());
-    Sorter<P.digit_bits, P.threads> sorter(m.arguments, space);
+    const SortSpace space = sort_space_of<P.digit_bits>(m.queries_, m.vocab_, grid_size());
+    Sorter<P.digit_bits, P.threads> sorter(m.arguments_, space);
     const Place<Step<Row>, i64> all = item_step(grid_size(), P.threads);
     const Place<Row, i64> self = first_item(block_index(), thread_index(), P.threads);
 
     // Rows nobody asked for keep an empty run.
-    m.check_indices();
-    for (Place<Row, i64> i = self; i < m.queries; i += all) {
-      const i64 v = m.index_at(i);
-      sorter.put(i, m.padded(v) ? static_cast<u32>(m.vocab) : static_cast<u32>(v), static_cast<u32>(i));
+    m.check_indices_();
+    for (Place<Row, i64> i = self; i < m.queries_; i += all) {
+      const i64 v = m.index_at_(i);
+      sorter.put(i, m.padded_(v) ? static_cast<u32>(m.vocab_) : static_cast<u32>(v), static_cast<u32>(i));
     }
-    const Global<u32, Row> begin = global<u32, Workspace>(m.arguments.workspace) + space.begin;
-    const Global<u32, Row> end = global<u32, Workspace>(m.arguments.workspace) + space.end;
-    for (Place<Row, i64> v = self; v < m.vocab; v += all) {
+    const Global<u32, Row> begin = global<u32, Workspace>(m.arguments_.workspace) + space.begin;
+    const Global<u32, Row> end = global<u32, Workspace>(m.arguments_.workspace) + space.end;
+    for (Place<Row, i64> v = self; v < m.vocab_; v += all) {
       begin[v] = 0;
       end[v] = 0;
     }
     if (self < kLevels) levels()[level_of(self)] = 0;
     sorter.meet();
     if (flagged()) return;
-    sorter.sort(m.queries, m.vocab);
+    sorter.sort(m.queries_, m.vocab_);
 
-    for (Place<Row, i64> p = self; p < m.queries; p += all) {
+    for (Place<Row, i64> p = self; p < m.queries_; p += all) {
       const u32 key = sorter.keys()[p];
-      if (static_cast<i64>(key) >= m.vocab) continue;
+      if (static_cast<i64>(key) >= m.vocab_) continue;
       if (p == 0 || sorter.keys()[position_before(p, Place<Span, i64>(1))] != key)
         begin[known(key)] = static_cast<u32>(p);
-      if (p + 1 == m.queries || sorter.keys()[position_of(p, Counter(1))] != key) {
+      if (p + 1 == m.queries_ || sorter.keys()[position_of(p, Counter(1))] != key) {
         end[known(key)] = static_cast<u32>(p + 1);
         Place<Span, i64> span = kChain;
         for (Counter level = 0; p >= span && sorter.keys()[position_before(p, span)] == key; ++level) {
@@ -62,7 +62,7 @@ template <class D, SegmentPlan P, int O, int Y> struct SegmentScatter {
       }
       if (kExact && p >= kMostOccurrences &&
           sorter.keys()[position_before(p, Place<Span, i64>(kMostOccurrences))] == key)
-        atomic_min(global_one<u64>(m.arguments.flag), kTooMany | key);
+        atomic_min(global_one<u64>(m.arguments_.flag), kTooMany | key);
     }
     sorter.meet();
     if (flagged()) return;
@@ -79,38 +79,38 @@ template <class D, SegmentPlan P, int O, int Y> struct SegmentScatter {
   // How many indices occur more than 32, 32^2, ... times: levels that nobody needs are left out.
   static constexpr int kLevels = kSortLevels;
   TK_FN Global<u32, Counted> levels() const {
-    return global<u32, Workspace>(m.arguments.workspace) +
-           sort_space_of<P.digit_bits>(m.queries, m.vocab, grid_size()).levels;
+    return global<u32, Workspace>(m.arguments_.workspace) +
+           sort_space_of<P.digit_bits>(m.queries_, m.vocab_, grid_size()).levels;
   }
-  TK_FN bool flagged() const { return refused(m.arguments); }
+  TK_FN bool flagged() const { return refused(m.arguments_); }
   // The row of an index that memory said.
-  TK_FN Place<Row, i64> known(u32 key) const { return given_row(i64{key}, m.vocab); }
+  TK_FN Place<Row, i64> known(u32 key) const { return given_row(i64{key}, m.vocab_); }
 
   // A row's new value, from the sum before its rounding to storage.
   TK_FN void finish(Place<Row, i64> v, Place<Column, i64> at, const float (&sum)[P.wide]) const {
-    const Global<Raw<KO>, Column> to = elements<KO>(m.arguments.operand[O], v);
+    const Global<Raw<KO>, Column> to = elements<KO>(m.arguments_.operand[O], v);
     float out[P.wide];
     if constexpr (P.accumulate) {
-      const Packed<KO, P.wide> before = m.template load_row<KO>(to, at);
+      const Packed<KO, P.wide> before = m.template load_row_<KO>(to, at);
       TK_UNROLL
       for (int e = 0; e < P.wide; ++e) out[e] = before[e] + sum[e];
     } else {
       TK_UNROLL
       for (int e = 0; e < P.wide; ++e) out[e] = sum[e];
     }
-    m.template store_row<KO>(to, at, pack<KO, P.wide>(out));
+    m.template store_row_<KO>(to, at, pack<KO, P.wide>(out));
   }
   TK_FN void empty_rows(Global<const u32, Row> end) const {
     constexpr int kWindow = 32;
-    const i64 windows = pieces_of(m.vocab, kWindow);
+    const i64 windows = pieces_of(m.vocab_, kWindow);
     for (Place<Row, i64> w = group(); w < windows; w += groups()) {
       const Place<Row, i64> mine = position_of(window_begin(w), lane());
       bool empty = false;
-      if (mine < m.vocab) empty = end[mine] == 0;
+      if (mine < m.vocab_) empty = end[mine] == 0;
       const u32 mask = ballot(empty);
       for (Counter b = 0; b < kWindow; ++b) {
         if (((mask >> b) & 1u) == 0) continue;
-        for (Place<Column, i64> at = copied_column(CounterOf<i64>(0), Counter(0), lane(), P.wide); at < m.dim;
+        for (Place<Column, i64> at = copied_column(CounterOf<i64>(0), Counter(0), lane(), P.wide); at < m.dim_;
              at += 32 * P.wide) {
           const float none[P.wide] = {};
           finish(position_of(window_begin(w), b), at, none);
@@ -121,11 +121,11 @@ template <class D, SegmentPlan P, int O, int Y> struct SegmentScatter {
 
   // Where the partial result of the chain at sorted position p lies.
   TK_FN Place<Begin<Column>, i64> partial_of(Place<Row, i64> p, i64 first) const {
-    return row_begin(partial_row_of(p, first), m.dim);
+    return row_begin(partial_row_of(p, first), m.dim_);
   }
   TK_FN Global<Partial, InMatrix> partials() const {
-    return global<Partial, Workspace>(m.arguments.workspace) +
-           partials_begin(sort_space_of<P.digit_bits>(m.queries, m.vocab, grid_size()).words,
+    return global<Partial, Workspace>(m.arguments_.workspace) +
+           partials_begin(sort_space_of<P.digit_bits>(m.queries_, m.vocab_, grid_size()).words,
                           static_cast<i64>(sizeof(Partial)));
   }
 
@@ -140,16 +140,16 @@ template <class D, SegmentPlan P, int O, int Y> struct SegmentScatter {
   // columns; it walks the positions with several rows on their way, whatever chain they belong to.
   template <class Sorter>
   TK_FN void chains(const Sorter& sorter, Global<const u32, Row> begin, Global<const u32, Row> end) const {
-    const i64 windows = pieces_of(m.queries, kChain);
+    const i64 windows = pieces_of(m.queries_, kChain);
     for (Place<Row, i64> item = group(); item < windows * slabs(); item += groups()) {
       const Place<Row, i64> base = window_begin(window_of(item, slabs()));
       const Place<Column, i64> at = slab_column(item, slabs(), lane(), P.wide);
       u32 key = 0xffffffffu, first = 0, stop = 0, value = 0;
-      if (base + lane() < m.queries) {
+      if (base + lane() < m.queries_) {
         key = sorter.keys()[position_of(base, lane())];
         value = sorter.values()[position_of(base, lane())];
       }
-      const bool real = static_cast<i64>(key) < m.vocab;
+      const bool real = static_cast<i64>(key) < m.vocab_;
       if (real) {
         first = begin[known(key)];
         stop = end[known(key)];
@@ -168,11 +168,11 @@ template <class D, SegmentPlan P, int O, int Y> struct SegmentScatter {
     return shared<Cell, StagedCell>(rows_byte(kGroups, 1 << P.digit_bits)) + row_cell(slot, thread_index(), P.threads);
   }
   TK_FN void fetch(Place<Row, i64> row, Place<Column, i64> at, Counter slot) const {
-    const GlobalSpot<const Raw<KY>> from = elements<KY>(m.arguments.operand[Y], row) + at;
+    const GlobalSpot<const Raw<KY>> from = elements<KY>(m.arguments_.operand[Y], row) + at;
     if constexpr (P.whole && P.access == kRowBytes) {
       copy_async<kRowBytes>(cell(slot), cast<const Cell>(from));
     } else {
-      const Packed<KY, P.wide> p = m.template load_row<KY>(elements<KY>(m.arguments.operand[Y], row), at);
+      const Packed<KY, P.wide> p = m.template load_row_<KY>(elements<KY>(m.arguments_.operand[Y], row), at);
       Cell c;
       TK_UNROLL
       for (int w = 0; w < kRowBytes / 4; ++w) c.word[w] = p.word[w];
@@ -195,13 +195,13 @@ template <class D, SegmentPlan P, int O, int Y> struct SegmentScatter {
       return c;
     };
     const i64 end = chain_at(last).end;
-    const bool inside = at < m.dim;
+    const bool inside = at < m.dim_;
     const auto send_for = [&](Place<Row, i64> q, Counter slot) {
       const u32 near = shuffle(value, static_cast<int>((q - base) % 32));
       if (q < end && inside) {
         u32 row = near;
         if (q - base >= 32) row = sorter.values()[q];
-        fetch(given_row(i64{row}, m.queries), at, slot);
+        fetch(given_row(i64{row}, m.queries_), at, slot);
       }
       copy_commit();
     };
@@ -256,7 +256,7 @@ template <class D, SegmentPlan P, int O, int Y> struct SegmentScatter {
     const GlobalSpot<Partial> to = partials() + place_in_row(partial_of(chain.start, chain.first), at);
     TK_UNROLL
     for (Counter e = 0; e < P.wide; ++e)
-      if (e < m.left(at)) {
+      if (e < m.left_(at)) {
         if constexpr (kExact)
           to[e] = static_cast<u64>(sum.half[e].exact());
         else
@@ -271,7 +271,7 @@ template <class D, SegmentPlan P, int O, int Y> struct SegmentScatter {
     // The chains of long runs that start in 32 positions, a few such windows at once. A slab's windows are spread
     // over all groups.
     constexpr int kScan = 4;
-    const i64 windows = pieces_of(m.queries, kChain);
+    const i64 windows = pieces_of(m.queries_, kChain);
     const i64 rounds = (windows + kScan - 1) / kScan;
     for (Place<Row, i64> item = group(); item < rounds * slabs(); item += groups()) {
       const Place<Row, i64> round = window_of(item, slabs());
@@ -281,13 +281,13 @@ template <class D, SegmentPlan P, int O, int Y> struct SegmentScatter {
       for (Counter s = 0; s < kScan; ++s) {
         const Place<Row, i64> mine = position_of(window_begin(window_in_round(round, s, kScan)), lane());
         key[s] = 0xffffffffu;
-        if (mine < m.queries) key[s] = sorter.keys()[mine];
+        if (mine < m.queries_) key[s] = sorter.keys()[mine];
       }
       u32 first[kScan], stop[kScan];
       TK_UNROLL
       for (int s = 0; s < kScan; ++s) {
         first[s] = stop[s] = 0;
-        if (static_cast<i64>(key[s]) < m.vocab) {
+        if (static_cast<i64>(key[s]) < m.vocab_) {
           first[s] = begin[known(key[s])];
           stop[s] = end[known(key[s])];
         }
@@ -300,7 +300,7 @@ template <class D, SegmentPlan P, int O, int Y> struct SegmentScatter {
         for (Counter b = 0; mask >> b != 0; ++b) {
           if (((mask >> b) & 1u) == 0) continue;
           const u32 k = shuffle(key[s], b), from = shuffle(first[s], b), to = shuffle(stop[s], b);
-          if (at < m.dim) join_at(k, position_of(base, b), from, to, span, at);
+          if (at < m.dim_) join_at(k, position_of(base, b), from, to, span, at);
           if (b == 31) break;
         }
       }
@@ -329,7 +329,7 @@ template <class D, SegmentPlan P, int O, int Y> struct SegmentScatter {
     const GlobalSpot<Partial> to = partials() + place_in_row(partial_of(p, first), at);
     TK_UNROLL
     for (Counter e = 0; e < P.wide; ++e)
-      if (e < m.left(at)) to[e] = sum.partial(e);
+      if (e < m.left_(at)) to[e] = sum.partial(e);
   }
   using JoinSum = JoinedSum<KO, P.wide, kExact>;
   // Partial rows are aligned where every vector of a row is whole.
@@ -354,7 +354,7 @@ template <class D, SegmentPlan P, int O, int Y> struct SegmentScatter {
       TK_UNROLL
       for (Counter e = 0; e < P.wide; ++e) {
         held[e] = 0;
-        if (e < m.left(at)) held[e] = from[e];
+        if (e < m.left_(at)) held[e] = from[e];
       }
     }
   }

@@ -14,8 +14,8 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
   static constexpr int kThreads = tile_shape(P).threads;
   static constexpr int kBuffer = tile_shape(P).buffer;  // floats of one stage
 
-  const Arguments& arguments;
-  TK_FN explicit TileMachine(const Arguments& a) : arguments(a) {}
+  const Arguments& arguments_;
+  TK_FN explicit TileMachine(const Arguments& a) : arguments_(a) {}
 
   // One factor's share of a tile: `outer` is the tile's extent along the output, and memory runs along the inner
   // index unless the factor is stored the other way round.
@@ -94,27 +94,27 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     }
   };
 
-  static TK_FN Counter four(Counter q) { return first_of_four(q); }
-  static TK_FN Place<Begin<TileLine>, int> line(Counter i, int pitch) { return line_begin(i, pitch); }
-  static TK_FN Place<TileLine, int> thread_row(Counter i) {
+  static TK_FN Counter four_(Counter q) { return first_of_four(q); }
+  static TK_FN Place<Begin<TileLine>, int> line_(Counter i, int pitch) { return line_begin(i, pitch); }
+  static TK_FN Place<TileLine, int> thread_row_(Counter i) {
     return tile_row(thread_index(), i, P.rows, P.thread_rows, kThreadsAcross);
   }
-  static TK_FN Place<TileLine, int> thread_col(Counter j) {
+  static TK_FN Place<TileLine, int> thread_col_(Counter j) {
     return tile_col(thread_index(), j, P.cols, P.thread_cols, kThreadsAcross);
   }
 
-  TK_FN void multiply(Shared<const float, TileLine> a, Shared<const float, TileLine> b,
-                      float (&acc)[P.thread_rows][P.thread_cols]) const {
+  TK_FN void multiply_(Shared<const float, TileLine> a, Shared<const float, TileLine> b,
+                       float (&acc)[P.thread_rows][P.thread_cols]) const {
     float x[P.thread_rows], y[P.thread_cols];
     TK_UNROLL
     for (Counter q = 0; q < P.thread_rows / 4; ++q) {
-      const Words<4> w = *cast<const Words<4>>(a + thread_row(four(q)));
+      const Words<4> w = *cast<const Words<4>>(a + thread_row_(four_(q)));
       TK_UNROLL
       for (int e = 0; e < 4; ++e) x[4 * q + e] = from_bits(w.word[e]);
     }
     TK_UNROLL
     for (Counter q = 0; q < P.thread_cols / 4; ++q) {
-      const Words<4> w = *cast<const Words<4>>(b + thread_col(four(q)));
+      const Words<4> w = *cast<const Words<4>>(b + thread_col_(four_(q)));
       TK_UNROLL
       for (int e = 0; e < 4; ++e) y[4 * q + e] = from_bits(w.word[e]);
     }
@@ -137,7 +137,7 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
   template <class C, class A, class B> TK_FN void product(C, A, B) const {
     using FactorA = FactorOf<A>;
     using FactorB = FactorOf<B>;
-    const i64 rows = arguments.extent[0], cols = arguments.extent[1], inner = arguments.extent[2];
+    const i64 rows = arguments_.extent[0], cols = arguments_.extent[1], inner = arguments_.extent[2];
     const i64 tiles_across = pieces_of(cols, P.cols);
     const Place<InTile, i64> first_row = tile_first_row(block_index(), tiles_across, P.rows);
     const Place<InTile, i64> first_col = tile_first_col(block_index(), tiles_across, P.cols);
@@ -153,8 +153,8 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
       for (int j = 0; j < P.thread_cols; ++j) acc[i][j] = 0.0f;
     }
 
-    load_a.load(arguments, first_row, 0, rows, inner);
-    load_b.load(arguments, first_col, 0, cols, inner);
+    load_a.load(arguments_, first_row, 0, rows, inner);
+    load_b.load(arguments_, first_col, 0, cols, inner);
     Counter stage = 0;
     for (Place<InTile, i64> k = 0; k < inner; k += P.inner) {
       const Shared<float, StagedWord> a = memory + stage_begin(stage, kBuffer);
@@ -163,13 +163,13 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
       load_b.store(b);
       barrier();  // also orders this stage's last readers before its next writers, two turns on
       if (k + P.inner < inner) {
-        load_a.load(arguments, first_row, chain_next(k, P.inner), rows, inner);
-        load_b.load(arguments, first_col, chain_next(k, P.inner), cols, inner);
+        load_a.load(arguments_, first_row, chain_next(k, P.inner), rows, inner);
+        load_b.load(arguments_, first_col, chain_next(k, P.inner), cols, inner);
         TK_UNROLL
-        for (Counter i = 0; i < P.inner; ++i) multiply(a + line(i, kPitchA), b + line(i, kPitchB), acc);
+        for (Counter i = 0; i < P.inner; ++i) multiply_(a + line_(i, kPitchA), b + line_(i, kPitchB), acc);
       } else {  // what is not there is not added: +0 would turn a -0 into +0
         const int left = static_cast<int>(inner - k);
-        for (Counter i = 0; i < left; ++i) multiply(a + line(i, kPitchA), b + line(i, kPitchB), acc);
+        for (Counter i = 0; i < left; ++i) multiply_(a + line_(i, kPitchA), b + line_(i, kPitchB), acc);
       }
       stage = other_side(stage);
     }
@@ -177,15 +177,15 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     constexpr Kind K = kind_at(P.kinds, C::index);
     TK_UNROLL
     for (Counter i = 0; i < P.thread_rows; ++i) {
-      const Place<Row, i64> row = output_row(first_row, thread_row(i));
+      const Place<Row, i64> row = output_row(first_row, thread_row_(i));
       if (row >= rows) continue;
       TK_UNROLL
       for (Counter q = 0; q < P.thread_cols / 4; ++q) {
-        const Place<Column, i64> col = output_col(first_col, thread_col(four(q)));
+        const Place<Column, i64> col = output_col(first_col, thread_col_(four_(q)));
         const Place<Left, i64> left = left_of(cols, col);
         if (left <= 0) continue;
         const Packed<K, 4> out = pack<K, 4>({acc[i][4 * q], acc[i][4 * q + 1], acc[i][4 * q + 2], acc[i][4 * q + 3]});
-        const GlobalSpot<Raw<K>> to = elements<K>(arguments.operand[C::index], row) + col;
+        const GlobalSpot<Raw<K>> to = elements<K>(arguments_.operand[C::index], row) + col;
         if constexpr (P.access[C::index] >= 4 * bytes_of(K))
           store_packed<K, 4, 4 * bytes_of(K)>(to, out);
         else

@@ -17,7 +17,7 @@ struct Rows {
     static constexpr Storage<0> a{};
     static constexpr StorageOrSingle<1> total_a{};
     static constexpr StorageOrSingle<2> b{};
-    static constexpr StorageOrSingle<3> w{};
+    static constexpr StorageOrSingle<3> lane{};  // no member of a machine hides a name
     static constexpr StorageOrSingle<4> total_b{};
     static constexpr Storage<5> y{};
     static constexpr StorageOrSingle<6> z{};
@@ -33,7 +33,7 @@ struct Rows {
     }
   }
   template <class M, class F> static TK_FN void work(M& m, F value) {
-    auto w = m.columns(m.w);
+    auto w = m.columns(m.lane);
     auto v = m.make(m.y);
     auto e = m.make(m.z);
     auto [top, squares, sum] =
