@@ -175,7 +175,8 @@ void add_prove(CLI::App& app, int& exit_code) {
   command->add_option("--smt2", a->smt2, "write every claim as an SMT-LIB file into this folder");
   command->add_option("--json", a->json, "write the result as JSON to this file (- for standard output)");
   command->footer(
-      "Examples:\n  tokitai prove list_sum\n  tokitai prove --one-in 100\n  tokitai prove list_sum --smt2 claims --json "
+      "Examples:\n  tokitai prove list_sum\n  tokitai prove --one-in 100\n  tokitai prove list_sum --smt2 claims "
+      "--json "
       "tile.json");
   command->callback([a, &exit_code] { report(run(*a, exit_code), exit_code); });
 }

@@ -29,8 +29,8 @@ std::vector<Call> ways_of(const Contract& contract);
 Pattern pattern_of(const Contract& contract);
 
 // Whether a definition and its contract speak of the same operands: nothing is read that is only written, nothing
-// written that is only read, nothing left unread or unwritten, nothing read that is not given; and whether the shapes of
-// operands are such as the pattern takes them for.
+// written that is only read, nothing left unread or unwritten, nothing read that is not given; and whether the shapes
+// of operands are such as the pattern takes them for.
 Status agrees(const Contract& contract);
 // Where they do not: of which operand, and whether it is about writing it.
 struct Disagreement {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "tokitai/call.h"
 #include "numerics/base.h"
+#include "tokitai/call.h"
 
 namespace tokitai {
 

@@ -11,11 +11,11 @@
 #pragma once
 #include <algorithm>
 
-#include "tokitai/call.h"
 #include "machines/analysis/decision.h"
 #include "machines/analysis/upward.h"
 #include "numerics/elementary.h"
 #include "numerics/half.h"
+#include "tokitai/call.h"
 
 namespace tokitai::analysis {
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <vector>
 
-#include "tokitai/call.h"
 #include "machines/reference/memory.h"
+#include "tokitai/call.h"
 
 namespace tokitai::analysis {
 

@@ -9,8 +9,8 @@
 
 #include <utility>
 
-#include "tokitai/call.h"
 #include "machines/analysis/decision.h"
+#include "tokitai/call.h"
 
 namespace tokitai::analysis {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tokitai/call.h"
 #include "machines/analysis/decision.h"
 #include "numerics/elementary.h"
+#include "tokitai/call.h"
 
 namespace tokitai::analysis {
 

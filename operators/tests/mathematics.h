@@ -48,7 +48,9 @@ template <class F> Bounded sum(std::int64_t n, std::int64_t depth, const F& term
   return {v, e + static_cast<double>(depth) * kUnit * size};
 }
 template <class F> Bounded row_sum(std::int64_t n, const F& term) { return sum(n, 8 + 8 + n / 2048, term); }
-template <class F> Bounded column_sum(std::int64_t n, const F& term) { return sum(n, 32 * 4, term); }  // up to 2^20 rows
+template <class F> Bounded column_sum(std::int64_t n, const F& term) {
+  return sum(n, 32 * 4, term);
+}  // up to 2^20 rows
 
 inline double read(const View& view, std::int64_t r, std::int64_t c = 0) {
   const std::int64_t at = view.row_offset(r) + c;
