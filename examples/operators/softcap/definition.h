@@ -1,5 +1,4 @@
-// cap*tanh(x/cap) and its gradient, an element at a time. ForwardContract and BackwardContract are made of
-// contract.txt.
+// cap*tanh(x/cap) and its gradient, an element at a time. The structs' bases are made of contract.txt.
 namespace tokitai::softcap {
 
 struct Forward : ForwardContract {
