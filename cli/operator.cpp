@@ -92,7 +92,7 @@ void add_operators_flag(CLI::App& app) {
            ProgressLine progress;
            progress.say(fmt::format("loading the operators of {}", folder));
            Status status = load_operators(folder);
-           if (status.ok()) status = testing::check_problems();
+           if (status.ok()) status = problems::check_problems();
            if (!status.ok()) throw Refused{status};
          },
          "Load the operators of this folder, or of the folders in it, for the command that follows\n"
