@@ -130,6 +130,27 @@ TEST_F(LoadTest, AWorkerGetsWhatWasReadNotWhatLiesThereNow) {
   EXPECT_NE(here[1], 0);
 }
 
+// Each by its own sentence: another check may refuse the same folder for what follows from it.
+TEST_F(LoadTest, ADefinitionKeepsToItsContract) {
+  const struct {
+    const char *family, *file, *from, *to, *said;
+  } all[] = {
+      {"reader", "/definition.h", "e.load(e.dy)", "e.load(e.dx)", "reads dx, which the contract says is only written"},
+      {"writer", "/definition.h", "e.store(e.y,", "e.store(e.x,", "writes x, which the contract says is only read"},
+      {"narrow", "/contract.txt", "out      y    storage [rows, cols] over x", "out      y    storage [rows]",
+       "y has shape [rows]"},
+      {"halved", "/definition.h", "e.store(e.y,", "if (e.value(e.cap) != 0.0f) e.store(e.y,", "does not write y"},
+      {"doubled", "/definition.h", "tanh(x *", "tanh(x * 0.5 *", "of type double"},
+  };
+  for (const auto& one : all) {
+    const std::string path = copy("softcap", one.family);
+    change(path + one.file, one.from, one.to);
+    const Status status = load_operators(path);
+    EXPECT_EQ(status.code(), Code::invalid) << one.family;
+    EXPECT_NE(status.message().find(one.said), std::string::npos) << status.message();
+  }
+}
+
 TEST_F(LoadTest, AllOfAFolderOrNone) {
   const std::size_t before = operators().size();
   copy("softcap", "aaa");
