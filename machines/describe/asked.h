@@ -27,6 +27,7 @@ template <class D> struct Asked : D::Names {
   template <class O> bool flag(O option) const { return value(option) != 0; }
 
   Traced traced() const { return Traced(&tally); }
+  Whole whole() const { return Whole(&tally); }
   // What is asked inside stands for one element.
   template <class F> auto element(F f) const {
     tally.counts = true;

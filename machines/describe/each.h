@@ -9,7 +9,7 @@
 namespace tokitai::describing {
 
 template <class D> struct EachMachine : Asked<D> {
-  using Asked<D>::call, Asked<D>::record, Asked<D>::traced, Asked<D>::has;
+  using Asked<D>::call, Asked<D>::record, Asked<D>::traced, Asked<D>::whole, Asked<D>::has;
   const Set given;  // the operands of this kind of tensor
 
   EachMachine(const Call& c, Set operands) : Asked<D>(c), given(operands) {}
@@ -37,14 +37,14 @@ template <class D> struct EachMachine : Asked<D> {
   struct Pair {
     Traced first, second;
   };
-  std::int64_t row() const { return 0; }
+  Whole row() const { return whole(); }
   std::int64_t table_rows() const { return 1; }
-  template <class O> std::int64_t integer(O) const {
+  template <class O> Whole integer(O) const {
     record.reads |= set_of(O::index);
     record.row_values |= set_of(O::index);
-    return 0;
+    return whole();
   }
-  template <class O> Traced load_at(O table, std::int64_t) const {
+  template <class O> Traced load_at(O table, Whole) const {
     record.tables |= set_of(O::index);
     return load(table);
   }

@@ -14,7 +14,8 @@ struct Values {
 };
 
 template <class D> struct RowMachine : Asked<D> {
-  using Asked<D>::Asked, Asked<D>::call, Asked<D>::record, Asked<D>::traced, Asked<D>::element, Asked<D>::has;
+  using Asked<D>::Asked, Asked<D>::call, Asked<D>::record, Asked<D>::traced, Asked<D>::whole, Asked<D>::element,
+      Asked<D>::has;
 
   template <int I> static constexpr Set set = set_of(I);
   template <class O> bool has(O) const { return call.operand(O::index).present(); }
@@ -25,9 +26,9 @@ template <class D> struct RowMachine : Asked<D> {
     return 1;
   }
   template <class O> Traced number(O) const { return asked<O>(record.row_values); }
-  template <class O> std::int64_t integer(O) const {
+  template <class O> Whole integer(O) const {
     asked<O>(record.row_values);
-    return 0;
+    return whole();
   }
   template <class O> Values load(O) const { return {asked<O>(record.loaded)}; }
   template <class O> Values read(O) const { return {asked<O>(record.read)}; }
@@ -43,13 +44,13 @@ template <class D> struct RowMachine : Asked<D> {
   template <class F> Traced sum(F f) const { return reduce(Sum{f}).first; }
   template <class F> Traced sum_fma(F f) const { return reduce(SumFma{f}).first; }
   template <class F> Traced max(F f) const { return reduce(Max{f}).first; }
-  Traced pick(Values x, std::int64_t) const { return x.value; }
+  Traced pick(Values x, Whole) const { return x.value; }
 
   template <class O, class F> void store(O, F f) const {
     if (!write<O>(record.stored)) return;
     element([&] { return Traced(f(Element{})); });
   }
-  template <class O, class F, class G> void store_but(O out, std::int64_t, G, F f) const { store(out, f); }
+  template <class O, class F, class G> void store_but(O out, Whole, G, F f) const { store(out, f); }
   template <class O> void put(O, Traced) const {
     Set put = 0;
     write<O>(put);

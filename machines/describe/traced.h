@@ -1,4 +1,4 @@
-// The number type of the describe machine: no value, only how often it was worked on. It has the whole algebra of
+// The numbers of the describe machine: no value, only how often they were worked on. They have the whole algebra of
 // values and no way to a bool, so a definition that branches on what lies in memory does not compile.
 #pragma once
 #include <concepts>
@@ -72,11 +72,30 @@ class Answer {
 };
 
 inline Traced select(bool, Traced yes, Traced no) { return yes + no; }
+inline Answer operator&(bool, Answer a) { return a; }
+inline Answer operator|(bool, Answer a) { return a; }
 inline Answer operator<(Traced a, Traced b) { return {a, b}; }
 inline Answer operator>(Traced a, Traced b) { return {a, b}; }
 inline Answer operator<=(Traced a, Traced b) { return {a, b}; }
 inline Answer operator>=(Traced a, Traced b) { return {a, b}; }
 inline Answer operator==(Traced a, Traced b) { return {a, b}; }
 inline Answer operator!=(Traced a, Traced b) { return {a, b}; }
+
+// An integer that lies in memory: it may be compared and be an index, and has no value to branch on either.
+class Whole {
+ public:
+  explicit Whole(Tally* tally) : of_(tally) {}
+  friend Answer operator<(Whole a, std::int64_t) { return a.compared(); }
+  friend Answer operator>(Whole a, std::int64_t) { return a.compared(); }
+  friend Answer operator<=(Whole a, std::int64_t) { return a.compared(); }
+  friend Answer operator>=(Whole a, std::int64_t) { return a.compared(); }
+  friend Answer operator==(Whole a, std::int64_t) { return a.compared(); }
+  friend Answer operator!=(Whole a, std::int64_t) { return a.compared(); }
+  friend Whole operator%(Whole a, std::int64_t) { return a; }
+
+ private:
+  Answer compared() const { return {of_, of_}; }
+  Traced of_;
+};
 
 }  // namespace tokitai::describing

@@ -29,12 +29,12 @@ struct ForwardBackward {
   };
 
   // Every row is asked both before anything is written.
-  template <class M> static TK_FN bool counts(const M& m) {
-    return !(m.has(m.ignore_index) && m.integer(m.labels) == m.value(m.ignore_index));
+  template <class M> static TK_FN auto counts(const M& m) {
+    return !(m.has(m.ignore_index) & (m.integer(m.labels) == m.value(m.ignore_index)));
   }
-  template <class M> static TK_FN bool valid(const M& m) {
+  template <class M> static TK_FN auto valid(const M& m) {
     auto label = m.integer(m.labels);
-    return !counts(m) || (label >= 0 && label < m.width());
+    return ((label >= 0) & (label < m.width())) | !counts(m);
   }
   template <class M> static TK_FN void row(M& m) {
     auto x = m.read(m.logits);
@@ -61,11 +61,8 @@ struct ForwardBackward {
     decltype(lse) w = 1.0f;
     if (z != 0.0f) w = fma(m.value(m.z2), lse, 1.0f);
     auto t = a / n;
-    auto gradient = [&](auto i, auto target) { return scale * fma(e[i] * q, w, -target); };
-    if (live)
-      m.store_but(m.grad, label, [&](auto i) { return gradient(i, t + b); }, [&](auto i) { return gradient(i, t); });
-    else
-      m.store(m.grad, [&](auto) { return 0.0f; });
+    auto gradient = [&](auto i, auto target) { return select(live, scale * fma(e[i] * q, w, -target), 0.0f); };
+    m.store_but(m.grad, label, [&](auto i) { return gradient(i, t + b); }, [&](auto i) { return gradient(i, t); });
   }
   // Once, after every row: the mean over the rows that count.
   template <class M> static TK_FN void finish(M& m) {

@@ -8,7 +8,7 @@
 namespace tokitai::rope {
 
 // The table's row of a token: as it is given, or counted, from 0 again behind `seq` tokens.
-template <class M> TK_FN std::int64_t position_of(const M& e) {
+template <class M> TK_FN auto position_of(const M& e) {
   if (e.has(e.position)) return e.integer(e.position);
   return e.value(e.seq) == 0 ? e.row() : e.row() % e.value(e.seq);
 }
@@ -27,8 +27,8 @@ struct Forward {
   };
   static constexpr auto table = Names::cos;
   template <class M> static TK_FN bool asks(const M& e) { return e.has(e.position); }
-  template <class M> static TK_FN bool accepts(const M& e) {
-    return position_of(e) >= 0 && position_of(e) < e.table_rows();
+  template <class M> static TK_FN auto accepts(const M& e) {
+    return (position_of(e) >= 0) & (position_of(e) < e.table_rows());
   }
   template <class M> static TK_FN void element(M& e) {
     const bool beside = e.value(e.interleaved) != 0;
@@ -53,8 +53,8 @@ struct Backward {
   };
   static constexpr auto table = Names::cos;
   template <class M> static TK_FN bool asks(const M& e) { return e.has(e.position); }
-  template <class M> static TK_FN bool accepts(const M& e) {
-    return position_of(e) >= 0 && position_of(e) < e.table_rows();
+  template <class M> static TK_FN auto accepts(const M& e) {
+    return (position_of(e) >= 0) & (position_of(e) < e.table_rows());
   }
   template <class M> static TK_FN void element(M& e) {
     const bool beside = e.value(e.interleaved) != 0;
