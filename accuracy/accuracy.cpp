@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/at_once.h"
+#include "contract/parse.h"
+#include "contract/record.h"
 #include "machines/analysis/machine.h"
 #include "problems/instance.h"
 
@@ -28,6 +30,16 @@ void merge(OperatorAccuracy& all, const OperatorAccuracy& one) {
   for (const OutputAccuracy& output : one.by_data) merge(all.by_data, output);
 }
 
+// Products in another arithmetic than a chain are told apart: " block15".
+std::string arithmetic_of(const Call& call) {
+  if (describe(call).arithmetic == Arithmetic::chain) return "";
+  std::string names;
+  for (std::size_t i = 0; i < call.contract->options.size(); ++i)
+    if (const OptionSpec& spec = call.contract->options[i]; spec.kind == OptionKind::choice)
+      names += " " + text_of(spec, call.options[i]);
+  return names;
+}
+
 }  // namespace
 
 Result<OperatorAccuracy> accuracy_of(const Problem& problem, Device& device, const analysis::Kernels& kernels) {
@@ -38,6 +50,7 @@ Result<OperatorAccuracy> accuracy_of(const Problem& problem, Device& device, con
   if (!instance.ok()) return instance.status();
   Call call = instance->call();
   if (Status s = check(call); !s.ok()) return s;
+  result.name += arithmetic_of(call);
   const CallAccuracy accuracy(call, kernels);
   Outcome outcome;
   if (Status s = device.run(call, &outcome); !s.ok()) return s;

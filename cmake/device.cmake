@@ -3,7 +3,7 @@
 # makes device_text of the rest.
 function(tokitai_device)
   set(device_names bit cstdint
-    numerics/base.h numerics/half.h numerics/soft_fma.h numerics/elementary.h patterns/names.h patterns/reduction.h
+    contract/arithmetic.h numerics/base.h numerics/block15.h numerics/half.h numerics/hopper.h numerics/soft_fma.h numerics/elementary.h patterns/names.h patterns/reduction.h
     machines/device/access.h machines/device/alias.h machines/device/arguments.h machines/device/grid.h machines/device/kinds.h machines/device/memory.h
     machines/device/place.h machines/device/place_each.h machines/device/place_list_sum.h machines/device/place_row.h machines/device/place_segment.h
     machines/device/place_sort.h machines/device/place_tile.h

@@ -37,10 +37,23 @@ inline constexpr Promise kColumnSumBound{
     "2^-24, R = the sum of min(c, "
     "32) - 1 over the levels of c = n, ceil(n / 32), ... values; of n fused products R is one more, and n 2^-149 is "
     "added (docs/error_bounds.md)"};
-inline constexpr Promise kChainBound{Guarantee::bounded,
-                                     "where nothing overflows, and before it is rounded to its type, an output of K "
-                                     "products is within min(K u, 1) of the sum of the products' "
-                                     "magnitudes, u = 2^-24, and K 2^-150, for any K (docs/error_bounds.md)"};
+inline constexpr Promise kChainBound{
+    Guarantee::bounded,
+    "in chain, where nothing overflows and before it is rounded to its type, an output of K "
+    "products is within min(K u, 1) of the sum of the products' "
+    "magnitudes, u = 2^-24, and K 2^-150, for any K (docs/error_bounds.md)"};
+inline constexpr Promise kHopperBound{
+    Guarantee::bounded,
+    "in hopper, where nothing overflows and before it is rounded to its type, an output of K products is within ceil(K "
+    "/ "
+    "16) (21 2^-25 S + 2^-148), S the sum of the products' magnitudes and of what it starts with, a factor that is not "
+    "zero counted as at least its type's smallest normal number (docs/error_bounds.md)"};
+inline constexpr Promise kBlock15Bound{Guarantee::bounded,
+                                       "in block15, where nothing overflows and before it is rounded to its type, an "
+                                       "output is within 1.002 2^-11 W + B ((4 "
+                                       "W + |c0|) 2^-23 + 2^-149), B its blocks, W the sum over them of the number of "
+                                       "products times the largest magnitudes "
+                                       "of both sides, each at least 2^-63 (docs/error_bounds.md)"};
 inline constexpr std::string_view kBoundOfData =
     "The error bound belongs to the data at hand: where terms cancel it is large beside the result, and infinite where "
     "a divisor may have cancelled to zero; no formula over all data is given relative to the result.";

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "contract/arithmetic.h"
 #include "tokitai/call.h"
 
 namespace tokitai {
@@ -39,7 +40,9 @@ struct Record {
       queries = -1;          // the operand with a row per index (each: whose columns repeat along a row), and per query
   bool sums = false;         // rows that share an index are added up, not looked up
   bool accumulates = false;  // onto what was there
-  int out = -1, a = -1, b = -1;  // tile: out = a b
+  int out = -1, a = -1, b = -1;  // tile: out = a b, from `start` on where it is given, plus `bias`
+  int start = -1, bias = -1;
+  Arithmetic arithmetic = Arithmetic::chain;
   bool a_transposed = false, b_transposed = false;
 };
 

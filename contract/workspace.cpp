@@ -30,7 +30,9 @@ std::int64_t workspace_bytes(const Call& call, int threads) {
       const std::int64_t inner = record.a_transposed ? a.rows() : a.cols();
       const std::int64_t n = call.operand(record.out).cols();
       const std::int64_t columns = std::min(kPanelColumns, (n + kPanelUnit - 1) / kPanelUnit * kPanelUnit);
-      return 4 * (columns * inner + std::int64_t{threads} * kPanelRows * (kPanelInner + columns));
+      const std::int64_t packed = record.arithmetic == Arithmetic::chain ? 4 * inner : 8 * (inner + kPanelPart);
+      const std::int64_t bias = record.bias >= 0 ? 4 : 0;
+      return columns * (packed + bias) + 4 * std::int64_t{threads} * kPanelRows * (kPanelInner + columns);
     }
   }
   return 0;
@@ -68,8 +70,16 @@ std::string workspace_formula(const Contract& contract) {
     case Pattern::tile: {
       const std::string columns =
           fmt::format("min({}, {} * ceil({}, {}))", kPanelColumns, kPanelUnit, shape(record.out)[1], kPanelUnit);
-      return fmt::format("4 * ({} * {} + threads * {} * ({} + {}))", columns,
-                         shape(record.a)[record.a_transposed ? 0 : 1], kPanelRows, kPanelInner, columns);
+      bool chains = true, bias = false;
+      for (const Call& way : ways_of(contract)) {
+        chains = chains && describe(way).arithmetic == Arithmetic::chain;
+        bias = bias || describe(way).bias >= 0;
+      }
+      const std::string_view inner = shape(record.a)[record.a_transposed ? 0 : 1];
+      const std::string packed =
+          chains ? fmt::format("4 * {}", inner) : fmt::format("8 * ({} + {})", inner, kPanelPart);
+      return fmt::format("{} * ({}{}) + 4 * threads * {} * ({} + {})", columns, packed, bias ? " + 4" : "", kPanelRows,
+                         kPanelInner, columns);
     }
   }
   return "0";

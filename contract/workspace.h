@@ -21,10 +21,12 @@ constexpr std::int64_t row_thread_bytes(const Record& record, std::int64_t rows,
          (record.totals != 0 ? 4 * ((rows + 31) / 32) : 0);
 }
 
-// The tile pattern's: packed panels, 1024 columns of one factor, or all where it has fewer, for all threads, a block of
-// 96 rows of the other and its unrounded chains per thread, each with what the largest register block adds
-// (machines/cpu/tile.h).
+// The tile pattern's: packed panels, 1024 columns of one factor, or all where it has fewer, and their bias, for all
+// threads, a block of 96 rows of the other and its unrounded sums per thread, each with what the largest register block
+// adds (machines/cpu/tile.h). A chain's panels take 4 bytes for each element, those of other arithmetics at most 8, and
+// a whole block of the inner index for its last part.
 inline constexpr std::int64_t kPanelColumns = 1056, kPanelUnit = 32, kPanelRows = 108, kPanelInner = 256;
+inline constexpr std::int64_t kPanelPart = 128;
 
 // The most scratch memory a checked call takes with this many threads.
 std::int64_t workspace_bytes(const Call& call, int threads);

@@ -59,7 +59,10 @@ std::vector<Call> calls_of(const Variant& variant, const Call& call, std::int64_
   return pieces;
 }
 
-bool applies(const Variant& variant, const Call& call) { return !variant.cut || can_be_cut(call); }
+bool applies(const Variant& variant, const Call& call) {
+  if (variant.integers && describe(call).arithmetic != Arithmetic::block15) return false;
+  return !variant.cut || can_be_cut(call);
+}
 
 Status run_variant(Variant& variant, const Instance& instance) {
   const HostileMode mode(variant.hostile_mode);
@@ -211,6 +214,14 @@ Result<std::vector<Variant>> cpu_variants(const std::vector<std::string>& isas, 
     Device last = variants.back().device;
     variants.push_back({fmt::format("{}, batch cut", isa), last, true, false});
     variants.push_back({fmt::format("{}, hostile mode", isa), last, false, true});
+    for (const std::string& integers : cpu_integers()) {  // those that the best way of multiplying integers leaves out
+      if (!integers.starts_with(isa + "+")) continue;
+      auto device = open("cpu", {.threads = threads.back(), .isa = integers});
+      if (!device.ok()) return device.status();
+      if (device.value().description() != last.description())
+        variants.push_back(
+            {fmt::format("{}, integers alone", integers), std::move(device).value(), false, false, true});
+    }
   }
   return variants;
 }

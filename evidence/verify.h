@@ -19,6 +19,7 @@ struct Variant {
   Device device;
   bool cut = false;           // the batch in three pieces; outputs that belong to a row are compared
   bool hostile_mode = false;  // the caller rounds up and flushes subnormals
+  bool integers = false;      // differs from another variant only where integers are multiplied
 };
 
 struct OperatorResult {

@@ -48,4 +48,19 @@ constexpr double product_bound(std::int64_t inner, double magnitudes) {
   return ((ku < 1 ? ku : 1) * magnitudes + ku * 0x1p-126) * kBoundUp;
 }
 
+// The arithmetic hopper: groups of 16 whose terms and sums are cut toward zero. `magnitudes` is the sum of |a| |b|,
+// where a factor that is not zero counts as at least its type's smallest normal number, and of what the sum starts
+// with.
+constexpr double hopper_bound(std::int64_t inner, double magnitudes) {
+  const auto groups = static_cast<double>((inner + 15) / 16);
+  return groups * (21 * 0x1p-25 * magnitudes + 0x1p-148) * kBoundUp;
+}
+
+// The arithmetic block15: `sizes` is the sum over blocks of how many products a block has times the largest magnitudes
+// of both its sides, each at least 2^-63; `start` is the magnitude of what the sum starts with.
+constexpr double block15_bound(std::int64_t inner, double sizes, double start) {
+  const auto blocks = static_cast<double>((inner + 127) / 128);
+  return (0x1.008p-11 * sizes + blocks * ((4 * sizes + start) * 0x1p-23 + 0x1p-149)) * kBoundUp;
+}
+
 }  // namespace tokitai

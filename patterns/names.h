@@ -29,6 +29,11 @@ template <int I> struct IntegerOption {
   static constexpr int index = I;
 };
 
+// In an operand's or an option's place: the definition has none.
+struct Nothing {
+  static constexpr int index = -1;
+};
+
 template <class Operand> struct Transposed {
   Operand operand;
 };

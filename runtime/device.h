@@ -101,7 +101,7 @@ class Mark {
 
 struct DeviceOptions {
   int threads = 0;          // 0: as many as the processor has cores
-  std::string isa = {};     // "" : the best the processor runs; else one of cpu_isas()
+  std::string isa = {};     // "" : the best the processor runs; else one of cpu_isas(), or cpu_integers()
   int plan = 0;             // GPUs: 0 the best plan known; 1 to 3: other plans, for tests; they give the same bits
   double call_seconds = 0;  // worker devices: how long a call may take before the worker is replaced; 0: 600
   std::int64_t shared_bytes = 0;  // worker devices: the most shared memory; 0: as much as the machine has memory
@@ -198,5 +198,8 @@ Result<Device> open(std::string_view name, const DeviceOptions& options = {});
 
 // Instruction sets of the cpu device that this processor runs, best first; the last is the portable one.
 std::vector<std::string> cpu_isas();
+// The same with what multiplies the integers of the arithmetic block15, best first: "avx512+amx", "avx512+vnni",
+// "avx512+plain". An instruction set without a word about it takes the best.
+std::vector<std::string> cpu_integers();
 
 }  // namespace tokitai

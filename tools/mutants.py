@@ -33,6 +33,7 @@ PARTS = {
     "rows": ("softmax", "specimen_mutant_check"),
     "rope_table": ("rope", "rope_table_test"),
     "loader": ("adamw;softmax", "loader_test"),
+    "edges": ("gemm", "edges_test"),
 }
 
 

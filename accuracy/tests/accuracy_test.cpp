@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "machines/analysis/instantiate.h"
 #include "machines/analysis/ulp.h"
 #include "operators/layernorm/definition.h"
@@ -70,7 +72,9 @@ TEST(Accuracy, EveryTensorOfAListIsMeasuredWithTheOperandsItHas) {
 }
 
 TEST(Accuracy, NoDerivedBoundIsExceededAndErrorsAreWellKnown) {
-  EXPECT_EQ(measured().size(), contracts().size());
+  std::set<std::string> names;  // without the arithmetic
+  for (const OperatorAccuracy& one : measured()) names.insert(one.name.substr(0, one.name.find(' ')));
+  EXPECT_EQ(names.size(), contracts().size());
   for (const OperatorAccuracy& one : measured()) {
     EXPECT_EQ(one.exceeded, 0) << one.first_exceeded;
     EXPECT_LE(one.tightest, 1.0);
@@ -119,11 +123,14 @@ TEST(Accuracy, ABoundIsLargeWhereTermsCancelAndInfiniteWhereADivisorDoes) {
   EXPECT_GT(cancelled.front().worst_bound_ulp, 1000);
 }
 TEST(Accuracy, HalfPrecisionIsWithin051WhereNotCancelled) {
-  // The sum with a residual is rounded before it is normalised.
+  // The sum with a residual is rounded before it is normalised. Products but chains have errors of their own.
   std::vector<Problem> problems = built_in();
   std::erase_if(problems, [](const Problem& problem) {
     const int residual = problem.contract->operand_index("residual");
-    return problem.size("cols") > 300 ||
+    const bool chain = std::none_of(problem.options.begin(), problem.options.end(), [](const auto& option) {
+      return option.first == "arithmetic" && option.second != "chain";
+    });
+    return problem.size("cols") > 300 || !chain ||
            (residual >= 0 && problem.gives(problem.contract->operands[static_cast<std::size_t>(residual)], 0));
   });
   Device device = cpu();

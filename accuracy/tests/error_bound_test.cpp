@@ -146,6 +146,75 @@ TEST(ErrorBound, Product) {
   for (const std::int64_t inner : {1, 2, 3, 100, 1000, 5000})
     for (const char* kind : kHard) product_ratio(inner, kind);
 }
+// The other arithmetics, over types that hopper takes: the hard data as far as those hold it, subnormals and outliers.
+float hard_half(std::string_view kind, Type type, std::int64_t i) {
+  if (kind == "subnormal") return (type == Type::f16 ? 0x1p-24f : 0x1p-133f) * static_cast<float>(i % 61 - 30);
+  if (kind == "outliers") return i % 41 == 0 ? 0x1.8p6f : 0x1p-7f * static_cast<float>(1 + i % 5);
+  return reference::rounded(type, hard(kind, i) * 0x1p-14f);
+}
+template <class Bound> double arithmetic_ratio(std::string_view line, std::string_view kind, const Bound& bound) {
+  return worst_ratio(
+      std::string(line), 2,
+      [&](const Call& call) {
+        for (const int operand : {0, 1}) {
+          const View& view = call.operand(operand);
+          for (std::int64_t r = 0; r < view.rows(); ++r)
+            for (std::int64_t c = 0; c < view.cols(); ++c)
+              reference::write(view, r, c, hard_half(kind, view.type, r * 131 + c + operand));
+        }
+      },
+      [&](const Call& call, std::int64_t i, std::int64_t j) {
+        std::vector<double> a, b;
+        for (std::int64_t k = 0; k < call.operand(0).cols(); ++k) {
+          a.push_back(std::fabs(at(call.operand(0), i, k)));
+          b.push_back(std::fabs(at(call.operand(1), k, j)));
+        }
+        return bound(a, b, call.operand(0).type);
+      });
+}
+constexpr const char* kHardHalves[] = {"equal", "growing", "falling", "spikes", "cancelling", "subnormal", "outliers"};
+double hopper_ratio(std::int64_t inner, const char* type, const char* kind) {
+  return arithmetic_ratio(fmt::format("gemm.forward m=2 n=3 k={} type={} single=yes arithmetic=hopper", inner, type),
+                          kind, [&](const auto& a, const auto& b, Type storage) {
+                            const double smallest = storage == Type::f16 ? 0x1p-14 : 0x1p-126;
+                            const auto counted = [&](double x) { return x == 0 ? 0 : std::max(x, smallest); };
+                            double all = 0;
+                            for (std::size_t k = 0; k < a.size(); ++k) all += counted(a[k]) * counted(b[k]);
+                            return hopper_bound(inner, all * kUp);
+                          });
+}
+double block15_ratio(std::int64_t inner, const char* type, const char* kind) {
+  return arithmetic_ratio(fmt::format("gemm.forward m=2 n=3 k={} type={} single=yes arithmetic=block15", inner, type),
+                          kind, [&](const auto& a, const auto& b, Type) {
+                            double sizes = 0;
+                            for (std::size_t k = 0; k < a.size(); k += 128) {
+                              const std::size_t end = std::min(a.size(), k + 128);
+                              double x = 0x1p-63, y = 0x1p-63;
+                              for (std::size_t e = k; e < end; ++e) x = std::max(x, a[e]), y = std::max(y, b[e]);
+                              sizes += static_cast<double>(end - k) * x * y;
+                            }
+                            return block15_bound(inner, sizes * kUp, 0);
+                          });
+}
+TEST(ErrorBound, EveryArithmetic) {
+  for (const std::int64_t inner : {1, 15, 16, 17, 127, 128, 129, 1000})
+    for (const char* type : {"f16", "bf16"})
+      for (const char* kind : kHardHalves) {
+        hopper_ratio(inner, type, kind);
+        block15_ratio(inner, type, kind);
+      }
+  for (const char* kind : kHardHalves) block15_ratio(300, "f32", kind);
+}
+TEST(ErrorBound, HardDataComesNearTheBoundOfEveryArithmetic) {
+  double hopper = 0, block15 = 0;
+  for (const char* kind : kHardHalves) {
+    hopper = std::max(hopper, hopper_ratio(16, "f16", kind));
+    block15 = std::max(block15, block15_ratio(1, "f32", kind));
+  }
+  EXPECT_GT(hopper, 1.0 / 16);
+  EXPECT_GT(block15, 1.0 / 64);
+}
+
 // A bound that left out all but one rounding in 16 would be seen, and of a single rounding any: some data comes that
 // near.
 TEST(ErrorBound, HardDataComesNearTheBound) {

@@ -316,7 +316,7 @@ TEST(Workspace, BoundsTheScratchOfACall) {
       "cross_entropy.forward_backward rows=1,33,5000 cols=1,301 reduction=sum master=no,yes",
       "embedding.forward queries=300 dim=33 vocab=50",
       "embedding.backward queries=1,5000 dim=1,33 vocab=1,700 type=f16,bf16 spread=uniform,equal",
-      "gemm.forward m=1,97,200 n=1,33,1030 k=1,257",
+      "gemm.forward m=1,97,200 n=1,33,1030 k=1,257 arithmetic=chain,block15,hopper master=no,yes",
       "gemm.grad_a m=97 n=257 k=1030",
       "gemm.grad_b m=257 n=33,1030 k=97",
   };
@@ -362,7 +362,8 @@ TEST(Workspace, OfTheLargestCallsDoesNotOverflow) {
 TEST(Workspace, OfAProductIsNoWiderThanTheProduct) {
   const Checked c = checked(problems::parse_problems("gemm.forward m=1 n=1 k=6000").value()[0]);
   EXPECT_LE(workspace_bytes(c.call, 1), 4 * (32 * 6000 + kPanelRows * (kPanelInner + 32)));
-  EXPECT_EQ(evaluate(workspace_formula(*c.call.contract), c.call, 1).value(), workspace_bytes(c.call, 1));
+  EXPECT_LE(evaluate(workspace_formula(*c.call.contract), c.call, 1).value(),
+            32 * (8 * 6128 + 4) + 4 * kPanelRows * (kPanelInner + 32));
 }
 
 TEST(Workspace, OfARowOperatorWithoutColumnSumsIsAFewRowsPerThread) {

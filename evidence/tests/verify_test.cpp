@@ -291,12 +291,18 @@ TEST(Digest, OfElementsLeavesOutWhatLiesBetweenRows) {
 TEST(Verify, RunsTheCpuDeviceInEveryWay) {
   const auto variants = cpu_variants(cpu_isas(), {1, 2});
   ASSERT_TRUE(variants.ok());
-  EXPECT_EQ(variants.value().size(), cpu_isas().size() * 4);
+  // Where integers are multiplied, by everything that can.
+  const auto ways = static_cast<std::int64_t>(cpu_isas().size() * 4), all = static_cast<std::int64_t>(variants->size());
+  EXPECT_EQ(all, ways + static_cast<std::int64_t>(cpu_integers().size() - cpu_isas().size()));
   for (const char* line : kSmallProblems) {
     const OperatorResult r = verify(problems(line), variants.value(), {}).summary;
     EXPECT_EQ(r.failed, 0) << r.first_failure;
-    EXPECT_EQ(r.runs, static_cast<std::int64_t>(variants.value().size())) << line;
+    EXPECT_EQ(r.runs, ways) << line;
   }
+  const OperatorResult integers =
+      verify(problems("gemm.forward m=3 n=4 k=5 arithmetic=block15"), variants.value(), {}).summary;
+  EXPECT_EQ(integers.failed, 0) << integers.first_failure;
+  EXPECT_EQ(integers.runs, all);
   EXPECT_FALSE(cpu_variants({"mmx"}, {1}).ok());
 }
 

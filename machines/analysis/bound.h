@@ -33,6 +33,12 @@ class Bound {
   // An exact sum in units of 2^-24, rounded once to the type it is stored in.
   static Bound rounded_sum(std::int64_t units, Type stored);
 
+  // What the operands' errors can change of an exact product.
+  static double product_error(const Bound& a, const Bound& b) {
+    return add_up(add_up(mul_up(std::fabs(a.value), b.error), mul_up(std::fabs(b.value), a.error)),
+                  mul_up(a.error, b.error));
+  }
+
   // Rounded to a type in the middle of a formula: the distance is one more error.
   Bound rounded(Type type) const {
     const float v = type == Type::f16    ? widen_f16(narrow_f16(value))
@@ -137,10 +143,6 @@ class Bound {
     const float magnitude = std::fabs(v);
     const float above = from_bits(bits(magnitude) + 1);
     return static_cast<double>(from_bits(bits(above) + 1)) - static_cast<double>(above);
-  }
-  static double product_error(const Bound& a, const Bound& b) {
-    return add_up(add_up(mul_up(std::fabs(a.value), b.error), mul_up(std::fabs(b.value), a.error)),
-                  mul_up(a.error, b.error));
   }
   static Bound exponential(const Bound& a, float v);
   // Of the reals that the error allows, none is nearer to zero.

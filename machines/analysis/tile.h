@@ -1,50 +1,73 @@
-// The tile pattern over a number type: one fma chain per output, inner index ascending. Where both factors are finite
-// f16 the exact machine adds integers instead: a product of two f16 is a multiple of 2^-48 below 2^32, so 128 bits hold
-// 2^47 of them.
+// The tile pattern over a number type. The real number that an output stands for does not depend on the arithmetic: one
+// chain gives it. Where both factors are finite f16 the exact machine adds integers instead: a product of two f16 is a
+// multiple of 2^-48 below 2^32, so 128 bits hold 2^47 of them. The bound machine follows each arithmetic (product.h).
 #pragma once
 #include <cmath>
 #include <optional>
 #include <type_traits>
 
+#include "contract/arithmetic.h"
 #include "machines/analysis/elements.h"
 #include "machines/analysis/interval.h"
+#include "machines/analysis/product.h"
 #include "patterns/names.h"
 
 namespace tokitai::analysis {
 
-struct Factor {  // element (i, k) of a matrix or of its transpose
+// A matrix or its transpose, seen as lines along the contracted index.
+struct Factor {
   int operand;
-  bool transposed;
-  std::int64_t row(std::int64_t i, std::int64_t k) const { return transposed ? k : i; }
-  std::int64_t col(std::int64_t i, std::int64_t k) const { return transposed ? i : k; }
+  bool down_columns;
+  std::int64_t row(std::int64_t line, std::int64_t k) const { return down_columns ? k : line; }
+  std::int64_t col(std::int64_t line, std::int64_t k) const { return down_columns ? line : k; }
 };
 
 template <class N, class D> struct TileMachine : D::Names {
   const Call& call;
   Data<N> data;
-  template <class O> Factor factor(O) const { return {O::index, false}; }
-  template <class O> Factor factor(Transposed<O>) const { return {O::index, true}; }
+  template <class O> Factor left(O) const { return {O::index, false}; }
+  template <class O> Factor left(Transposed<O>) const { return {O::index, true}; }
+  template <class O> Factor right(O) const { return {O::index, true}; }
+  template <class O> Factor right(Transposed<O>) const { return {O::index, false}; }
+  template <class O> bool has(O) const { return O::index >= 0 && call.operand(O::index).present(); }
+  template <class O> Arithmetic arithmetic_of(O) const { return static_cast<Arithmetic>(call.option(O::index).i); }
+  static Arithmetic arithmetic_of(Nothing) { return Arithmetic::chain; }
 
-  template <class C, class A, class B> void product(C, A left, B right) {
+  template <class C, class A, class B, class Start = Nothing, class Bias = Nothing, class How = Nothing>
+  void product(C, A x, B y, Start start = {}, Bias bias = {}, How how = {}) {
     const View& out = data.view(C::index);
-    const Factor a = factor(left), b = factor(right);
+    const Factor a = left(x), b = right(y);
     const View& first = data.view(a.operand);
-    const std::int64_t inner = a.transposed ? first.rows() : first.cols();
+    const std::int64_t inner = a.down_columns ? first.rows() : first.cols();
     for (std::int64_t i = 0; i < out.rows(); ++i)
       for (std::int64_t j = 0; j < out.cols(); ++j) {
-        if constexpr (std::is_same_v<N, Interval>)
-          if (auto sum = exact_sum(a, b, i, j, inner)) {
-            data.write(C::index, i, j, Interval::scaled(*sum, -48));
-            continue;
-          }
-        N acc(0.0f);
-        for (std::int64_t k = 0; k < inner; ++k)
-          acc =
-              fma(data.read(a.operand, a.row(i, k), a.col(i, k)), data.read(b.operand, b.row(k, j), b.col(k, j)), acc);
-        data.write(C::index, i, j, std::move(acc));
+        N sum = output(a, b, i, j, inner, has(start) ? data.read(Start::index, i, j) : N(0.0f), arithmetic_of(how));
+        if (has(bias)) sum = sum + data.read(Bias::index, j);
+        data.write(C::index, i, j, std::move(sum));
       }
   }
 
+ private:
+  N output(Factor a, Factor b, std::int64_t i, std::int64_t j, std::int64_t inner, N sum, Arithmetic how) const {
+    if constexpr (std::is_same_v<N, Interval>)
+      if (auto exact = exact_sum(a, b, i, j, inner)) return sum + Interval::scaled(*exact, -48);
+    if constexpr (std::is_same_v<N, Bound>)
+      if (how != Arithmetic::chain) {
+        const Line p = line(a, i, inner), q = line(b, j, inner);
+        if (how == Arithmetic::block15) return block15_bound(p, q, sum);
+        return hopper_bound(p, q, sum, data.view(a.operand).type);
+      }
+    for (std::int64_t k = 0; k < inner; ++k) sum = fma(element(a, i, k), element(b, j, k), sum);
+    return sum;
+  }
+  N element(Factor factor, std::int64_t line, std::int64_t k) const {
+    return data.read(factor.operand, factor.row(line, k), factor.col(line, k));
+  }
+  Line line(Factor factor, std::int64_t number, std::int64_t inner) const {
+    Line all;
+    for (std::int64_t k = 0; k < inner; ++k) all.push_back(element(factor, number, k));
+    return all;
+  }
   // The sum of products in units of 2^-48, or nothing where an element is not a finite f16 in memory.
   std::optional<__int128> exact_sum(Factor a, Factor b, std::int64_t i, std::int64_t j, std::int64_t inner) const {
     for (const Factor factor : {a, b})
@@ -52,7 +75,7 @@ template <class N, class D> struct TileMachine : D::Names {
     __int128 sum = 0;
     for (std::int64_t k = 0; k < inner; ++k) {
       const float x = reference::read(data.view(a.operand), a.row(i, k), a.col(i, k));
-      const float y = reference::read(data.view(b.operand), b.row(k, j), b.col(k, j));
+      const float y = reference::read(data.view(b.operand), b.row(j, k), b.col(j, k));
       if (!std::isfinite(x) || !std::isfinite(y)) return {};
       sum += static_cast<__int128>(static_cast<std::int64_t>(x * 0x1p24f)) * static_cast<std::int64_t>(y * 0x1p24f);
     }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -38,6 +40,14 @@ bool runs_avx512() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
 }
+bool runs_vnni() { return runs_avx512() && __builtin_cpu_supports("avx512vnni"); }
+// The kernel gives tiles to a process that asks for them. Asked anew each time: a fork beside a first answer that is
+// being kept would wait for it forever.
+bool runs_amx() {
+  constexpr long kRequest = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return runs_vnni() && __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-tile") &&
+         syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
+}
 bool runs_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
          __builtin_cpu_supports("bmi2");
@@ -54,11 +64,34 @@ constexpr Isa kIsas[] = {
     {"portable", runs_portable},
 };
 
+// Best first. Both belong to AVX-512.
+struct Unit {
+  const char* name;
+  bool (*runs)();
+  IntegerUnit unit;
+};
+constexpr Unit kUnits[] = {
+#if defined(__x86_64__)
+    {"amx", runs_amx, IntegerUnit::amx},
+    {"vnni", runs_vnni, IntegerUnit::vnni},
+#endif
+    {"plain", runs_portable, IntegerUnit::plain},
+};
+
+// The best that runs beside an instruction set, or the one of that name; nullptr: there is none.
+const Unit* unit_of(const Isa& isa, std::string_view name) {
+  const bool wide = std::string_view(isa.name) == "avx512";
+  const auto* found = std::find_if(std::begin(kUnits), std::end(kUnits), [&](const Unit& unit) {
+    return unit.runs() && (wide || unit.unit == IntegerUnit::plain) && (name.empty() || name == unit.name);
+  });
+  return found == std::end(kUnits) ? nullptr : found;
+}
+
 // Threads that live in one process. A fork has none of them: the first call there gets others. What its parent's were
 // doing, and the locks and scratch memory they held, is never touched again.
 class Crew {
  public:
-  explicit Crew(int threads) : here_(new Here(threads)) {}
+  Crew(int threads, IntegerUnit unit) : unit_(unit), here_(new Here(threads, unit)) {}
   ~Crew() { end(here_.load()); }
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
@@ -74,7 +107,7 @@ class Crew {
       return *there;
     // Without a lock, which a fork of the fork would find held: where two begin at once, one of them is first.
     Here* left = here_.load();
-    auto* mine = new Here(threads);
+    auto* mine = new Here(threads, unit_);
     const bool first = !left->home.here() && here_.compare_exchange_strong(left, mine);
     end(first ? left : mine);
     return here_.load()->pool;
@@ -82,7 +115,7 @@ class Crew {
 
  private:
   struct Here {
-    explicit Here(int threads) : pool(threads) {}
+    Here(int threads, IntegerUnit unit) : pool(threads, unit) {}
     const HomeProcess home;
     Pool pool;
   };
@@ -92,12 +125,14 @@ class Crew {
     else
       leave_as_it_is(std::shared_ptr<Here>(one));
   }
+  const IntegerUnit unit_;
   std::atomic<Here*> here_;
 };
 
 class CpuMachine : public Machine, private JournalKeeper {
  public:
-  CpuMachine(const Isa& isa, int threads) : isa_(isa), threads_(threads), crew_(threads) {}
+  CpuMachine(const Isa& isa, const Unit& unit, int threads)
+      : isa_(isa), unit_(unit), threads_(threads), crew_(threads, unit.unit) {}
 
   Status run(const Call& call, Outcome& outcome) override { return run_behind(nullptr, call, outcome); }
   Status run_behind(std::byte* journal, const Call& call, Outcome& outcome) override {
@@ -125,7 +160,9 @@ class CpuMachine : public Machine, private JournalKeeper {
     return pool != nullptr ? pool->scratch_bytes() : 0;
   }
   std::string description() const override {
-    return fmt::format("{}, {} thread{}", isa_.name, threads_, threads_ == 1 ? "" : "s");
+    const bool plain = unit_.unit == IntegerUnit::plain;
+    return fmt::format("{}{}{}, {} thread{}", isa_.name, plain ? "" : " with ", plain ? "" : unit_.name, threads_,
+                       threads_ == 1 ? "" : "s");
   }
   static Status no_threads(int threads) {
     return {Code::unavailable, fmt::format("the system does not give {} threads", threads)};
@@ -133,6 +170,7 @@ class CpuMachine : public Machine, private JournalKeeper {
 
  private:
   const Isa& isa_;
+  const Unit& unit_;
   const int threads_;
   Crew crew_;
 };
@@ -145,19 +183,28 @@ Result<std::shared_ptr<Machine>> make_machine(const DeviceOptions& options) {
         fmt::format("threads = {}; it must be in [0, {}] (0: one per core)", options.threads, kMostThreads));
   const int threads =
       options.threads > 0 ? options.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const std::string_view named = options.isa;
+  const std::size_t plus = named.find('+');
+  const std::string_view name = named.substr(0, plus);
+  const std::string_view integers = plus == named.npos ? std::string_view() : named.substr(plus + 1);
   for (const Isa& isa : kIsas) {
-    if (!isa.supported() || (!options.isa.empty() && options.isa != isa.name)) continue;
+    if (!isa.supported() || (!named.empty() && name != isa.name)) continue;
+    const Unit* unit = plus != named.npos && integers.empty() ? nullptr : unit_of(isa, integers);
+    if (unit == nullptr) continue;
     try {
-      return std::shared_ptr<Machine>(std::make_shared<CpuMachine>(isa, std::min(threads, kMostThreads)));
+      return std::shared_ptr<Machine>(std::make_shared<CpuMachine>(isa, *unit, std::min(threads, kMostThreads)));
     } catch (const std::exception&) {  // std::system_error or std::bad_alloc
       return CpuMachine::no_threads(threads);
     }
   }
-  for (const Isa& isa : kIsas)
-    if (options.isa == isa.name)
-      return Status(Code::unavailable,
-                    fmt::format("this processor does not run {}; it runs {}", isa.name, fmt::join(cpu_isas(), ", ")));
-  return Status::invalid(fmt::format("isa = {}; it must be one of {}", options.isa, fmt::join(cpu_isas(), ", ")));
+  const bool known =
+      std::any_of(std::begin(kIsas), std::end(kIsas), [&](const Isa& isa) { return name == isa.name; }) &&
+      (plus == named.npos ||
+       std::any_of(std::begin(kUnits), std::end(kUnits), [&](const Unit& unit) { return integers == unit.name; }));
+  const std::string runs = fmt::format("{}; {}", fmt::join(cpu_isas(), ", "), fmt::join(cpu_integers(), ", "));
+  if (known)
+    return Status(Code::unavailable, fmt::format("this processor does not run {}; it runs {}", options.isa, runs));
+  return Status::invalid(fmt::format("isa = {}; it must be one of {}", options.isa, runs));
 }
 
 }  // namespace cpu
@@ -166,6 +213,15 @@ std::vector<std::string> cpu_isas() {
   std::vector<std::string> names;
   for (const cpu::Isa& isa : cpu::kIsas)
     if (isa.supported()) names.emplace_back(isa.name);
+  return names;
+}
+
+std::vector<std::string> cpu_integers() {
+  std::vector<std::string> names;
+  for (const cpu::Isa& isa : cpu::kIsas)
+    if (isa.supported())
+      for (const cpu::Unit& unit : cpu::kUnits)
+        if (cpu::unit_of(isa, unit.name) != nullptr) names.push_back(fmt::format("{}+{}", isa.name, unit.name));
   return names;
 }
 

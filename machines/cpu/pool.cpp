@@ -46,7 +46,8 @@ void* Scratch::reserve(std::size_t bytes) {
   return data_;
 }
 
-Pool::Pool(int threads) : threads_(threads), worker_scratch_(static_cast<std::size_t>(threads)) {
+Pool::Pool(int threads, IntegerUnit unit)
+    : threads_(threads), unit_(unit), worker_scratch_(static_cast<std::size_t>(threads)) {
   try {
     for (int worker = 1; worker < threads; ++worker) crew_.emplace_back([this, worker] { loop(worker); });
   } catch (...) {  // the system has no more threads: those that started must end before the members do

@@ -28,14 +28,18 @@ class Scratch {
   std::atomic<std::int64_t> size_{0};
 };
 
+// What multiplies integers fastest.
+enum class IntegerUnit : std::uint8_t { plain, vnni, amx };
+
 class Pool {
  public:
-  explicit Pool(int threads);
+  explicit Pool(int threads, IntegerUnit unit = IntegerUnit::plain);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
   int threads() const { return threads_; }
+  IntegerUnit integer_unit() const { return unit_; }
   // Calls work(unit, worker) for every unit in [0, units), worker in [0, threads()). Units are handed out in
   // ascending order to whoever is free. The caller works too.
   template <class F> void run(std::int64_t units, F&& work) {
@@ -57,6 +61,7 @@ class Pool {
   void dismiss();
 
   int threads_;
+  IntegerUnit unit_;
   std::mutex busy_;
   std::vector<Scratch> worker_scratch_;
   Scratch shared_scratch_;

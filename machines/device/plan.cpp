@@ -124,8 +124,9 @@ std::string text_of(const SegmentPlan& p) {
 std::string text_of(const TilePlan& p) {
   return fmt::format(
       "TilePlan plan{{.kinds = {:#x}, .rows = {}, .cols = {}, .inner = {}, .thread_rows = {}, .thread_cols = {}, "
-      ".access = {{{}, {}, {}}}}}",
-      p.kinds, p.rows, p.cols, p.inner, p.thread_rows, p.thread_cols, p.access[0], p.access[1], p.access[2]);
+      ".access = {{{}, {}, {}}}, .arithmetic = Arithmetic{{{}}}}}",
+      p.kinds, p.rows, p.cols, p.inner, p.thread_rows, p.thread_cols, p.access[0], p.access[1], p.access[2],
+      static_cast<int>(p.arithmetic));
 }
 
 std::vector<Text> built_in_headers();  // made by the build

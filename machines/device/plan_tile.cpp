@@ -26,6 +26,7 @@ Result<Program> plan_tile(const Call& call, const Record& record, const Machiner
   p.kinds = kinds_of(call.operands);
   for (const int i : {record.a, record.b, record.out}) p.access[i] = row_access(call.operand(i));
   p.inner = 16;
+  p.arithmetic = record.arithmetic;
   // Large tiles do more arithmetic per byte of shared memory; small ones keep a device busy with a small output.
   const auto tile = [&](int rows, int cols, int thread_rows, int thread_cols) {
     p.rows = rows, p.cols = cols, p.thread_rows = thread_rows, p.thread_cols = thread_cols;
@@ -38,7 +39,9 @@ Result<Program> plan_tile(const Call& call, const Record& record, const Machiner
   if (machinery.variant == 2 || single || machinery.target.vendor == compiler::Vendor::amd ||
       tiles() < 2 * machinery.multiprocessors)
     tile(128, 128, 8, 8);
-  if ((machinery.variant != 2 && tiles() < machinery.multiprocessors) != (machinery.variant == 1)) tile(64, 64, 4, 4);
+  if ((machinery.variant != 2 && tiles() < machinery.multiprocessors) != (machinery.variant == 1) ||
+      p.arithmetic != Arithmetic::chain)  // what the others keep of an output fills a thread's registers
+    tile(64, 64, 4, 4);
   if (tiles() > std::numeric_limits<int>::max())
     return Status::invalid(fmt::format("{}: the output of {} x {} has too many tiles for one launch",
                                        call.contract->name, out.rows(), out.cols()));
@@ -57,8 +60,11 @@ Result<Program> plan_tile(const Call& call, const Record& record, const Machiner
       source_of(call, machinery, "tile.h", text_of(p), launch, "tile_kernel<Definition, plan>", two ? 2 : 1);
   launch.plan = fmt::format(
       "tiles of {} x {} with {} inner at a time, {} x {} outputs per thread; accesses of {}, {} and "
-      "{} bytes; one fma chain per output",
-      p.rows, p.cols, p.inner, p.thread_rows, p.thread_cols, p.access[0], p.access[1], p.access[2]);
+      "{} bytes; {} per output",
+      p.rows, p.cols, p.inner, p.thread_rows, p.thread_cols, p.access[0], p.access[1], p.access[2],
+      p.arithmetic == Arithmetic::chain     ? "one fma chain"
+      : p.arithmetic == Arithmetic::block15 ? "exact sums of 128 integer products"
+                                            : "Hopper's sums of 16 products, in integers,");
   launch.shared_bytes = 2 * (p.rows + 4 + p.cols + 4) * p.inner * 4;
   launch.work = tiles();
   launch.constants = p;

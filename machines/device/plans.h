@@ -4,6 +4,8 @@
 #pragma once
 #include <cstdint>
 
+#include "contract/arithmetic.h"
+
 namespace tokitai::device {
 
 // Which elements exist, and how often a kernel has to ask.
@@ -77,6 +79,7 @@ struct TilePlan {
   int rows, cols, inner;         // of a block's tile
   int thread_rows, thread_cols;  // of a thread's piece
   int access[3];                 // bytes of one memory access, by operand
+  Arithmetic arithmetic = Arithmetic::chain;
 };
 
 }  // namespace tokitai::device

@@ -120,6 +120,21 @@ TEST(Devices, RefuseAnUnknownInstructionSet) {
   EXPECT_TRUE(mentions(device.status(), cpu_isas().back()));
 }
 
+TEST(Devices, TakeWhatMultipliesIntegersBesideAnInstructionSet) {
+  for (const std::string& integers : cpu_integers()) {
+    const auto device = open("cpu", {.isa = integers});
+    ASSERT_TRUE(device.ok()) << integers;
+    EXPECT_TRUE(device->description().starts_with(integers.substr(0, integers.find('+')))) << device->description();
+  }
+  for (const char* wrong : {"portable+", "+plain", "+", "portable+mmx", "mmx+plain", "portable+plain+plain"}) {
+    const auto device = open("cpu", {.isa = wrong});
+    ASSERT_FALSE(device.ok()) << wrong;
+    EXPECT_EQ(device.status().code(), Code::invalid) << wrong;
+    EXPECT_TRUE(mentions(device.status(), "portable+plain")) << wrong;
+  }
+  EXPECT_EQ(open("cpu", {.isa = "portable+amx"}).status().code(), Code::unavailable);
+}
+
 TEST(Devices, RefuseThreadsOutOfRange) {
   for (int threads : {-1, 1025, std::numeric_limits<int>::min()}) {
     const auto device = open("cpu", {.threads = threads});

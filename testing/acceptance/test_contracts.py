@@ -80,7 +80,9 @@ class Contracts(ExecutableTest):
                     self.assertIn(option["name"], listed)
                     cells = listed[option["name"]]
                     self.assertIn(option["range"], cells)
-                    if option["default"] is not None:
+                    if option["kind"] == "choice" and option["default"] is not None:
+                        self.assertEqual(cells[1], option["default"])
+                    elif option["default"] is not None:
                         numbers = [float(c) for c in cells if re.fullmatch(r"[-+.\de]+", c)]
                         self.assertIn(option["default"], numbers)
 

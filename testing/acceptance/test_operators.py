@@ -346,6 +346,40 @@ class Gemm(CommandTest):
                 with self.subTest(storage=storage.name, family=family.__name__):
                     self.check_operator("gemm.forward", storage, operands)
 
+    def test_every_arithmetic(self):
+        """block15 and hopper against what the specification says, on data of every kind."""
+        for storage in STORAGES:
+            for arithmetic in ("block15", "hopper") if storage.name != "f32" else ("block15",):
+                for family in (families.normal, families.huge, families.subnormal, families.any_bits,
+                               families.signed_zero, families.cancelling, families.mixed):
+                    for m, k, n in ((MIXED_ROWS, 20, 11), (3, 300, 17)):
+                        rng = families.generator(f"{arithmetic} {family.__name__} {k}")
+                        a = family(storage, (m, k), rng)
+                        b = family(storage, (n, k), rng).T if k == 20 else families.normal(storage, (k, n), rng)
+                        b = np.ascontiguousarray(b)
+                        with self.subTest(storage=storage.name, arithmetic=arithmetic, family=family.__name__, k=k):
+                            self.check_operator("gemm.forward", storage, {"a": a, "b": b},
+                                                {"arithmetic": arithmetic})
+
+    def test_starts_and_biases(self):
+        for storage in STORAGES:
+            for arithmetic in ("chain", "block15", "hopper") if storage.name != "f32" else ("chain", "block15"):
+                rng = families.generator(f"starts {arithmetic}")
+                a, b = (families.normal(storage, shape, rng) for shape in ((9, 150), (150, 31)))
+                dc, bias = families.normal(storage, (9, 31), rng), families.normal(storage, (31,), rng)
+                options = {"arithmetic": arithmetic}
+
+                def start(*shape):
+                    return (100 * rng.standard_normal(shape)).astype("<f4")
+
+                with self.subTest(storage=storage.name, arithmetic=arithmetic):
+                    self.check_operator("gemm.forward", storage,
+                                        {"a": a, "b": b, "c0": start(9, 31), "bias": bias}, options)
+                    self.check_operator("gemm.grad_a", storage,
+                                        {"dc": dc, "b": b, "da0": start(9, 150)}, options)
+                    self.check_operator("gemm.grad_b", storage,
+                                        {"dc": dc, "a": a, "db0": start(150, 31)}, options)
+
 
 if __name__ == "__main__":
     unittest.main()

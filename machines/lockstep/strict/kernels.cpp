@@ -132,6 +132,10 @@ constexpr TilePlan kPlan52{.kinds = 0x333, .rows = 64, .cols = 64, .inner = 16, 
 template void tile_kernel<gemm::GradB, kPlan52>(const Arguments&);
 constexpr TilePlan kPlan53{.kinds = 0x111, .rows = 256, .cols = 128, .inner = 16, .thread_rows = 16, .thread_cols = 8, .access = {16, 16, 16}};
 template void tile_kernel<gemm::GradB, kPlan53>(const Arguments&);
+constexpr TilePlan kPlan53a{.kinds = 0x13111, .rows = 64, .cols = 64, .inner = 16, .thread_rows = 4, .thread_cols = 4, .access = {16, 16, 16}, .arithmetic = Arithmetic::block15};
+template void tile_kernel<gemm::Forward, kPlan53a>(const Arguments&);
+constexpr TilePlan kPlan53b{.kinds = 0x3222, .rows = 64, .cols = 64, .inner = 16, .thread_rows = 4, .thread_cols = 4, .access = {2, 4, 2}, .arithmetic = Arithmetic::hopper};
+template void tile_kernel<gemm::GradA, kPlan53b>(const Arguments&);
 constexpr RowPlan kPlan54{.kinds = 0x1351, .staged = 0x1, .ahead = 0x2, .sums = 0x0, .made = 0x8, .zeros = 0xfcd, .cols = 0, .wide = 8, .chunks = 1, .threads = 256, .teams = 8, .cluster = 1, .stages = 2, .access = 4, .guard = Guard::elements, .on_chip = true, .blind = false, .held = false, .checked = true, .finishes = false};
 template void row_kernel<cross_entropy::ForwardBackward, kPlan54>(const Arguments&);
 constexpr RowPlan kPlan55{.kinds = 0x3111, .staged = 0x1, .ahead = 0x0, .sums = 0x0, .made = 0x4, .zeros = 0xffe, .cols = 1024, .wide = 8, .chunks = 4, .threads = 256, .teams = 8, .cluster = 1, .stages = 2, .access = 16, .guard = Guard::none, .on_chip = true, .blind = false, .held = false, .checked = false, .finishes = false};
