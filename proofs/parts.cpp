@@ -2,6 +2,7 @@
 #include <variant>
 
 #include "machines/device/row_shape.h"
+#include "numerics/block15.h"
 #include "proofs/planned.h"
 
 namespace tokitai::proofs {
@@ -64,11 +65,12 @@ struct Cutter {
   void operator()(const device::TilePlan& p) {
     device::TilePlan tile = p;
     tile.kinds = 0;
+    tile.arithmetic = Arithmetic::chain;  // says nothing about places
     for (int& access : tile.access) access = 0;
     parts.emplace_back(TileOutputs{tile, launch.shared_bytes});
     const int out_vector = p.access[2] / bytes_of(device::kind_at(p.kinds, 2)) >= 4 ? 4 : 1;
     parts.emplace_back(TileGrid{p.rows, p.cols, out_vector});
-    parts.emplace_back(TileChain{p.inner});
+    parts.emplace_back(TileChain{p.inner, p.arithmetic == Arithmetic::block15 ? block15::kBlock : 0});
     const auto& operands = call.contract->operands;
     const std::string_view rows = operands[2].shape[0], cols = operands[2].shape[1];
     for (int i = 0; i < 2; ++i) {

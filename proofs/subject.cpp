@@ -87,7 +87,10 @@ std::string words_of(const Part& part) {
                             [](const TileGrid& p) {
                               return fmt::format("tiles of {} x {}, outputs by {}", p.rows, p.cols, p.out_vector);
                             },
-                            [](const TileChain& p) { return fmt::format("{} inner at a time", p.inner); },
+                            [](const TileChain& p) {
+                              return fmt::format("{} inner at a time{}", p.inner,
+                                                 p.block > 0 ? fmt::format(", {} of them twice", p.block) : "");
+                            },
                             [](const auto& p) { return words(p); }},
                     part);
 }

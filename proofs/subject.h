@@ -71,6 +71,7 @@ struct TileFactor {
 // The chain over the inner index, `inner` at a time.
 struct TileChain {
   int inner = 0;
+  int block = 0;  // inner indices that are staged twice, one after the other; 0: each is staged once
 };
 
 using Part = std::variant<EachElements, ListSums, RowColumns, RowMemory, RowTeams, RowSums, SegmentSort, SegmentRows,

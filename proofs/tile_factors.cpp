@@ -116,9 +116,32 @@ void claim(const TileFactor& part, const Functions& f, Report& report) {
   loader.reads();
 }
 
+namespace {
+
+// Blocks whose stages come twice, as tile.h writes it: which inner indices a stage of a block has.
+void claim_blocks(const TileChain& part, Report& report) {
+  Scope s(report);
+  const Long inner = s.any<i64>("inner_extent", 1, kMostElements), x = s.any<i64>("index", 0, kMostElements);
+  const Long block = s.any<i64>("block", 0, kMostElements), other = s.any<i64>("block'", 0, kMostElements);
+  const Long stage = s.any<i64>("stage", 0, part.block / part.inner);
+  const Long next = s.any<i64>("stage'", 0, part.block / part.inner);
+  const auto first = [&](const z3::expr& b, const z3::expr& t) { return b * part.block + t * part.inner; };
+  s.claim("a stage lies in its block", first(*block, *stage) >= *block * part.block &&
+                                           first(*block, *stage) + part.inner <= *block * part.block + part.block);
+  s.claim("blocks come in ascending order, each of their stages once in a turn",
+          (first(*block, *stage) < first(*other, *next)) == (*block < *other || (*block == *other && *stage < *next)));
+  const z3::expr b = *x / part.block, t = z3::mod(*x, part.block) / part.inner;
+  s.claim("every inner index lies in a stage of its block",
+          z3::implies(*x < *inner, first(b, t) < *inner && first(b, t) <= *x && *x < first(b, t) + part.inner &&
+                                       t < part.block / part.inner));
+}
+
+}  // namespace
+
 // The loop over the inner index, as tile.h writes it.
 void claim(const TileChain& part, const Functions& f, Report& report) {
   claim_places(f, report);
+  if (part.block > 0) return claim_blocks(part, report);
   Scope s(report);
   const Long inner = s.any<i64>("inner_extent", 1, kMostElements);
   const Long turn = s.any<i64>("turn", 0, kMostElements), other = s.any<i64>("turn'", 0, kMostElements);

@@ -65,7 +65,8 @@ inline std::vector<Part> samples() {
           TileGrid{256, 128, 4},
           TileFactor{small, false, false},
           TileFactor{large, true, true},
-          TileChain{16}};
+          TileChain{16, 0},
+          TileChain{16, 128}};
 }
 
 }  // namespace tokitai::proofs
