@@ -9,7 +9,7 @@
 namespace tokitai::evidence {
 
 struct OperatorAccuracy : AccuracyFigures {  // over all its outputs
-  std::string name;  // of the operator, and of its arithmetic where that is no chain
+  std::string name;                          // of the operator, and of its arithmetic where that is no chain
   std::int64_t problems = 0;
   std::vector<OutputAccuracy> by_output;  // over all data
   std::vector<OutputAccuracy> by_data;    // each family apart

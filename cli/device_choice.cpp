@@ -12,7 +12,8 @@ namespace tokitai::cli {
 void DeviceChoice::add_to(CLI::App& command) {
   command.add_option("--device", device, "Device to run on (default cpu; see tokitai devices)")->type_name("DEVICE");
   command.add_option("--threads", threads, "Threads of the cpu device (default 0: one per core)")->type_name("N");
-  command.add_option("--isa", isa, "Instruction set of the cpu device (default the best one), e.g. avx2, avx512+vnni")->type_name("ISA");
+  command.add_option("--isa", isa, "Instruction set of the cpu device (default the best one), e.g. avx2, avx512+vnni")
+      ->type_name("ISA");
 }
 
 bool DeviceChoice::on_gpu() const { return gpu::names_gpu(device); }
