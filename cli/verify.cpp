@@ -127,8 +127,8 @@ void print(const std::vector<Verified>& all) {
   }
   fmt::print("\n{}\n", table.text());
   for (const Verified& one : all) {
-    fmt::print("{}each problem was run {} ways:\n", several ? base::one_line(one.device) + ": " : "",
-               one.result.variants.size());
+    fmt::print("{}problems were run in {} ways, each where it applies:\n",
+               several ? base::one_line(one.device) + ": " : "", one.result.variants.size());
     for (const std::string& variant : one.result.variants) fmt::print("  {}\n", variant);
     for (const OperatorResult& r : one.result.operators)
       if (!r.first_failure.empty())

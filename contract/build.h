@@ -39,21 +39,21 @@ inline constexpr Promise kColumnSumBound{
     "added (docs/error_bounds.md)"};
 inline constexpr Promise kChainBound{
     Guarantee::bounded,
-    "in chain, where nothing overflows and before it is rounded to its type, an output of K "
-    "products is within min(K u, 1) of the sum of the products' "
-    "magnitudes, u = 2^-24, and K 2^-150, for any K (docs/error_bounds.md)"};
+    "in chain, where nothing overflows, before the bias and the rounding to its type, an output of K "
+    "products is within min(K u, 1) S + K 2^-150, u = 2^-24, S the sum of the magnitudes of the products "
+    "and of what it starts with, for any K (docs/error_bounds.md)"};
 inline constexpr Promise kHopperBound{
     Guarantee::bounded,
-    "in hopper, where nothing overflows and before it is rounded to its type, an output of K products is within ceil(K "
-    "/ "
-    "16) (21 2^-25 S + 2^-148), S the sum of the products' magnitudes and of what it starts with, a factor that is not "
-    "zero counted as at least its type's smallest normal number (docs/error_bounds.md)"};
-inline constexpr Promise kBlock15Bound{Guarantee::bounded,
-                                       "in block15, where nothing overflows and before it is rounded to its type, an "
-                                       "output is within 1.002 2^-11 W + B ((4 "
-                                       "W + |c0|) 2^-23 + 2^-149), B its blocks, W the sum over them of the number of "
-                                       "products times the largest magnitudes "
-                                       "of both sides, each at least 2^-63 (docs/error_bounds.md)"};
+    "in hopper, where nothing overflows, before the bias and the rounding to its type, an output of K "
+    "products is within ceil(K / 16) (21 2^-25 S + 2^-146), S the sum of the magnitudes of the products "
+    "and of what it starts with, a factor that is not zero counted as at least its type's smallest normal "
+    "number (docs/error_bounds.md)"};
+inline constexpr Promise kBlock15Bound{
+    Guarantee::bounded,
+    "in block15, where nothing overflows, before the bias and the rounding to its type, an output is "
+    "within 1.002 2^-11 W + B ((4 W + |c0|) 2^-23 + 2^-149), B its blocks, W the sum over them of the "
+    "number of products times the largest magnitudes of both sides, each at least 2^-63 "
+    "(docs/error_bounds.md)"};
 inline constexpr std::string_view kBoundOfData =
     "The error bound belongs to the data at hand: where terms cancel it is large beside the result, and infinite where "
     "a divisor may have cancelled to zero; no formula over all data is given relative to the result.";

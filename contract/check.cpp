@@ -184,7 +184,7 @@ class Checker {
       case TypeRule::storage_or_f32:
         return v.type == Type::f32 || v.type == call_.storage
                    ? Status()
-                   : refuse(fmt::format("f32 or {}", name_of(call_.storage)));
+                   : refuse(call_.storage == Type::f32 ? "f32" : fmt::format("f32 or {}", name_of(call_.storage)));
       case TypeRule::floating: return storage ? Status() : refuse("f16, bf16 or f32");
       case TypeRule::index: return v.type == Type::i32 || v.type == Type::i64 ? Status() : refuse("i32 or i64");
       case TypeRule::i64: return v.type == Type::i64 ? Status() : refuse("i64");

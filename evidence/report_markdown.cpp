@@ -75,7 +75,8 @@ std::string report_markdown(const Predicate& p) {
     if (!one.result.first_failure.empty()) out += fmt::format("First failure: {}\n\n", one.result.first_failure);
     out += fmt::format("Contract sha256 `{}`, definition sha256 `{}`.\n", one.contract_digest, one.definition_digest);
   }
-  out += fmt::format("\n## How it was run\n\nEach problem in these ways:\n\n- {}\n\n", fmt::join(p.variants, "\n- "));
+  out += fmt::format("\n## How it was run\n\nProblems in these ways, each where it applies:\n\n- {}\n\n",
+                     fmt::join(p.variants, "\n- "));
   out += fmt::format(
       "| | |\n|---|---|\n| processor | {}, {} cores |\n| system | {} |\n| compiler | {} |\n| flags | `{}` |\n",
       p.machine.processor, p.machine.cores, p.machine.system, p.build.compiler, p.build.flags);

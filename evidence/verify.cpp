@@ -140,6 +140,7 @@ ProblemResult verify_problem(const Problem& problem, Device& reference, std::vec
   if (Status status = reference.run(call); !status.ok()) return not_run(reference.name(), status);
   for (Variant& variant : variants) {
     if (!applies(variant, call)) continue;
+    variant.applied = true;
     found->reset(kDevicePoison);
     ++result.runs;
     const AccessChecks earlier = variant.device.access_checks();
@@ -183,7 +184,6 @@ VerifyResult verify(const std::vector<Problem>& problems, std::vector<Variant> v
                     std::string_view against, Digests digests) {
   VerifyResult result;
   result.summary.name = "summary";
-  for (const Variant& variant : variants) result.variants.push_back(variant.name);
   Device reference = std::move(open(against)).value();
   for (std::size_t p = 0; p < problems.size(); ++p) {
     if (progress) progress(problems[p], p, problems.size());
@@ -194,6 +194,8 @@ VerifyResult verify(const std::vector<Problem>& problems, std::vector<Variant> v
     add(*of, one);
     add(result.summary, one);
   }
+  for (const Variant& variant : variants)
+    if (variant.applied) result.variants.push_back(variant.name);
   return result;
 }
 
@@ -209,7 +211,7 @@ Result<std::vector<Variant>> cpu_variants(const std::vector<std::string>& isas, 
       auto device = open("cpu", {.threads = count, .isa = isa});
       if (!device.ok()) return device.status();
       variants.push_back(
-          {fmt::format("{}, {} thread{}", isa, count, count == 1 ? "" : "s"), std::move(device).value()});
+          {fmt::format("{}, {} thread{}", isa, device->threads(), device->threads() == 1 ? "" : "s"), device.value()});
     }
     Device last = variants.back().device;
     variants.push_back({fmt::format("{}, batch cut", isa), last, true, false});

@@ -20,6 +20,7 @@ struct Variant {
   bool cut = false;           // the batch in three pieces; outputs that belong to a row are compared
   bool hostile_mode = false;  // the caller rounds up and flushes subnormals
   bool integers = false;      // differs from another variant only where integers are multiplied
+  bool applied = false;       // some problem was run in this way
 };
 
 struct OperatorResult {
@@ -50,7 +51,7 @@ NamedDigests output_digests(const problems::Instance& instance);
 struct VerifyResult {
   std::vector<OperatorResult> operators;
   std::vector<ProblemResult> problems;
-  std::vector<std::string> variants;
+  std::vector<std::string> variants;  // those that some problem was run in
   OperatorResult summary;
 };
 

@@ -41,8 +41,9 @@ constexpr double fused_sum_bound(std::int64_t roundings, std::int64_t count, dou
   return relative_bound(roundings + 1) * magnitudes + static_cast<double>(count) * kUnderflow * kBoundUp;
 }
 
-// A chain of one fma per inner index, from +0, whose products' magnitudes add up to `magnitudes`. It holds for any
-// number of them: a chain has no limit, and r u / (1 - r u) is no bound from r = 2^24 on.
+// A chain of one fma per inner index; the magnitudes of its products and of what it starts with add up to
+// `magnitudes`. It holds for any number of them: a chain has no limit, and r u / (1 - r u) is no bound from r = 2^24
+// on.
 constexpr double product_bound(std::int64_t inner, double magnitudes) {
   const double ku = static_cast<double>(inner) * 0x1p-24;
   return ((ku < 1 ? ku : 1) * magnitudes + ku * 0x1p-126) * kBoundUp;
@@ -50,10 +51,10 @@ constexpr double product_bound(std::int64_t inner, double magnitudes) {
 
 // The arithmetic hopper: groups of 16 whose terms and sums are cut toward zero. `magnitudes` is the sum of |a| |b|,
 // where a factor that is not zero counts as at least its type's smallest normal number, and of what the sum starts
-// with.
+// with. A sum that is not zero has an exponent of at least -126: that is what the constant is for.
 constexpr double hopper_bound(std::int64_t inner, double magnitudes) {
   const auto groups = static_cast<double>((inner + 15) / 16);
-  return groups * (21 * 0x1p-25 * magnitudes + 0x1p-148) * kBoundUp;
+  return groups * (21 * 0x1p-25 * magnitudes + 0x1p-146) * kBoundUp;
 }
 
 // The arithmetic block15: `sizes` is the sum over blocks of how many products a block has times the largest magnitudes

@@ -10,6 +10,7 @@ namespace {
 
 Status check_copy(const void* to, const void* from, std::int64_t bytes) {
   if (bytes < 0) return Status::invalid(fmt::format("a copy of {} bytes; it must not be negative", bytes));
+  if (bytes > kMostBytes) return Status::invalid(fmt::format("a copy of {} bytes; the most is {}", bytes, kMostBytes));
   if (bytes > 0 && (to == nullptr || from == nullptr))
     return Status::invalid(fmt::format("a copy of {} bytes {} a null pointer", bytes, to == nullptr ? "to" : "from"));
   return {};

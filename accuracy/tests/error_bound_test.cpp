@@ -205,6 +205,37 @@ TEST(ErrorBound, EveryArithmetic) {
       }
   for (const char* kind : kHardHalves) block15_ratio(300, "f32", kind);
 }
+// What a sum starts with counts among its magnitudes; a sum in the subnormals has the exponent of the smallest normal
+// number, which cuts products that are far below.
+TEST(ErrorBound, WhatASumStartsWithCounts) {
+  const auto error = [](const char* how, float start, std::int64_t inner, float a, float b) {
+    const std::string line =
+        fmt::format("gemm.forward m=1 n=1 k={} type=bf16 single=yes master=c0 arithmetic={}", inner, how);
+    const problems::Problem problem = problems::parse_problems(line).value().at(0);
+    Instance instance = Instance::make(problem).value();
+    Call call = instance.call();
+    for (std::int64_t k = 0; k < inner; ++k) {
+      reference::write(call.operand(0), 0, k, a);
+      reference::write(call.operand(1), k, 0, b);
+    }
+    reference::write(call.operand(3), 0, 0, start);
+    EXPECT_TRUE(check(call).ok());
+    const auto exact = analysis::run(analysis::kernels(*problem.contract).value().exact, call);
+    Device reference = open("reference").value();
+    EXPECT_TRUE(reference.run(call).ok());
+    return distance(reference::read(call.operand(2), 0, 0), exact[0][2][0], Type::f32).length;
+  };
+  const auto products = [](std::int64_t inner, double a, double b) { return static_cast<double>(inner) * a * b; };
+  EXPECT_EQ(error("chain", 0x1p25f, 1, 1, 1), 1);
+  EXPECT_LE(1, product_bound(1, 0x1p25 + 1));
+  EXPECT_LE(error("hopper", 0x1p25f, 1, 1, 1), hopper_bound(1, 0x1p25 + 1));
+  EXPECT_LE(error("block15", 0x1p25f, 1, 1, 1), block15_bound(1, 1, 0x1p25));
+  for (const std::int64_t inner : {16, 1024}) {  // each product is nearly 2^-151, and lost
+    const double lost = error("hopper", 0x1p-149f, inner, 0x1.fep-76f, 0x1p-76f);
+    EXPECT_GT(lost, hopper_bound(inner, products(inner, 0x1.fep-76, 0x1p-76) + 0x1p-149) / 16);
+    EXPECT_LE(lost, hopper_bound(inner, products(inner, 0x1.fep-76, 0x1p-76) + 0x1p-149));
+  }
+}
 TEST(ErrorBound, HardDataComesNearTheBoundOfEveryArithmetic) {
   double hopper = 0, block15 = 0;
   for (const char* kind : kHardHalves) {

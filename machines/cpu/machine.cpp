@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -41,13 +39,7 @@ bool runs_avx512() {
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
 }
 bool runs_vnni() { return runs_avx512() && __builtin_cpu_supports("avx512vnni"); }
-// The kernel gives tiles to a process that asks for them. Asked anew each time: a fork beside a first answer that is
-// being kept would wait for it forever.
-bool runs_amx() {
-  constexpr long kRequest = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-  return runs_vnni() && __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-tile") &&
-         syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
-}
+bool runs_amx() { return runs_vnni() && has_tiles(); }
 bool runs_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
          __builtin_cpu_supports("bmi2");

@@ -2,6 +2,11 @@
 // waking a sleeping thread costs more than a small call.
 #include "machines/cpu/pool.h"
 
+#if defined(__x86_64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <cstdlib>
 
 #include "base/float_mode.h"
@@ -45,6 +50,21 @@ void* Scratch::reserve(std::size_t bytes) {
   }
   return data_;
 }
+
+#if defined(__x86_64__)
+namespace {
+constexpr long kSupported = 0x1021, kRequest = 0x1023, kTileData = 18;  // arch_prctl's words, XFEATURE_XTILEDATA
+}
+bool has_tiles() {
+  unsigned long features = 0;
+  return __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-tile") &&
+         ::syscall(SYS_arch_prctl, kSupported, &features) == 0 && (features >> kTileData & 1u) != 0;
+}
+bool tiles_granted() { return ::syscall(SYS_arch_prctl, kRequest, kTileData) == 0; }
+#else
+bool has_tiles() { return false; }
+bool tiles_granted() { return false; }
+#endif
 
 Pool::Pool(int threads, IntegerUnit unit)
     : threads_(threads), unit_(unit), worker_scratch_(static_cast<std::size_t>(threads)) {

@@ -31,6 +31,12 @@ class Scratch {
 // What multiplies integers fastest.
 enum class IntegerUnit : std::uint8_t { plain, vnni, amx };
 
+// AMX's tiles: whether the processor and the kernel have them, and whether this process gets them. The kernel gives
+// them to a whole process, whose alternate signal stacks then need room for them: so they are asked for when they are
+// used, and not before. Nothing is kept: a fork beside a first answer that is being kept would wait for it forever.
+bool has_tiles();
+bool tiles_granted();
+
 class Pool {
  public:
   explicit Pool(int threads, IntegerUnit unit = IntegerUnit::plain);

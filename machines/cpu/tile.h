@@ -133,7 +133,9 @@ template <class D, Type S> struct TileMachine : D::Names {
   Answer block15(const Product& p) const {
 #if HWY_TARGET == HWY_AVX3
     switch (pool.integer_unit()) {
-      case IntegerUnit::amx: return multiply<Block15Amx<S>>(p);
+      case IntegerUnit::amx:
+        if (tiles_granted()) return multiply<Block15Amx<S>>(p);
+        [[fallthrough]];
       case IntegerUnit::vnni: return multiply<Block15Vnni<S>>(p);
       case IntegerUnit::plain: break;
     }

@@ -1,7 +1,9 @@
 // The public calls on the cpu and reference devices: what is refused, what is left alone, and that all agree.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -11,6 +13,9 @@
 #include "tokitai/tokitai.h"
 
 #if defined(__x86_64__)
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <xmmintrin.h>
 #endif
 
@@ -134,6 +139,42 @@ TEST(Devices, TakeWhatMultipliesIntegersBesideAnInstructionSet) {
   }
   EXPECT_EQ(open("cpu", {.isa = "portable+amx"}).status().code(), Code::unavailable);
 }
+
+#if defined(__x86_64__)
+// In a process of its own, where nobody has multiplied yet.
+TEST(Devices, AskForTilesOnlyToMultiplyWithThem) {
+  constexpr const char* kFresh = "TOKITAI_TEST_TILES";
+  if (std::getenv(kFresh) == nullptr) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::setenv(kFresh, "1", 1);
+      ::execl("/proc/self/exe", "machine_test", "--gtest_filter=Devices.AskForTilesOnlyToMultiplyWithThem", nullptr);
+      ::_exit(1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    return;
+  }
+  const auto granted = [] {
+    unsigned long features = 0;
+    return ::syscall(SYS_arch_prctl, 0x1022L, &features) == 0 && (features >> 18 & 1u) != 0;  // ARCH_GET_XCOMP_PERM
+  };
+  const auto integers = cpu_integers();
+  for (const std::string& one : integers) static_cast<void>(open("cpu", {.isa = one}));
+  EXPECT_FALSE(granted());
+  Device device = open("cpu").value();
+  const std::vector<float> a(4, 1), b(4, 1);
+  float c = 0;
+  ASSERT_TRUE(gemm_forward(device, {.a = matrix(a.data(), 1, 4),
+                                    .b = matrix(b.data(), 4, 1),
+                                    .c = matrix(&c, 1, 1),
+                                    .arithmetic = GemmArithmetic::block15})
+                  .ok());
+  EXPECT_EQ(c, 4);
+  EXPECT_EQ(granted(), std::find(integers.begin(), integers.end(), "avx512+amx") != integers.end());
+}
+#endif
 
 TEST(Devices, RefuseThreadsOutOfRange) {
   for (int threads : {-1, 1025, std::numeric_limits<int>::min()}) {

@@ -80,7 +80,9 @@ TEST(GemmEdges, BlocksOfIntegersLoseWhatIsSmall) {
         [&](const Operand& of) { EXPECT_EQ(value_at(of("c"), 0, 0), expected) << large << " " << small; });
   };
   product(1, 0x1p-13f, 0x1p-13f);
-  product(1, 0x1p-14f, 0);  // half a unit, to even
+  product(1, 0x1p-14f, 0);                     // half a unit, to even
+  product(0x1.fffffep0f, 0x1.fffffep-15f, 0);  // 2^-15 of it
+  product(0x1.ep0f, 0x1.cp-14f, 0x1p-13f);     // below 2^-14 of it, and more than half a unit
   product(0, 0x1p-76f, 0x1p-76f);
   product(0, 0x1p-77f, 0);
 }

@@ -29,9 +29,9 @@ std::span<const Contract> contracts() {
        "each output is added up along the contracted index in its arithmetic, from what it starts with or +0, and "
        "rounded once"},
       {Guarantee::reproducible,
-       "chain is one fma for each product, the contracted index ascending; block15 is one fma for each exact sum of "
-       "128 products of 15-bit integers; hopper is Hopper's tensor-core addition of 16 products at a time "
-       "(docs/products.md)"},
+       "chain is one fma for each product, the contracted index ascending; block15 is one fma for each sum "
+       "of 128 products of 15-bit integers, exact but for the products of their low parts, which are left "
+       "out; hopper is Hopper's tensor-core addition of 16 products at a time (docs/products.md)"},
       kBoundPromise,
       kChainBound,
       kBlock15Bound,
@@ -44,7 +44,7 @@ std::span<const Contract> contracts() {
       ("A finite product that takes a chain out of the range of f32, or an "
        "end beyond that of its type, gives infinity, which stays unless a NaN "
        "or the other infinity follows."),
-      "Subnormals are kept, but in block15 what is below 2^-14 of its block's largest magnitude, or below 2^-77, is "
+      "Subnormals are kept, but in block15 what is below 2^-15 of its block's largest magnitude, or below 2^-77, is "
       "0."};
   const std::vector<std::string_view> non_claims = {
       "On a GPU chain runs on the ordinary fma units, about 14 times slower than tensor cores.",

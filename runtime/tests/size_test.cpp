@@ -1,5 +1,7 @@
 // Sizes that no memory has are refused with the size and the limit, whatever the device; none is rounded past the end
 // of its integer on the way.
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "runtime/tests/devices.h"
@@ -40,6 +42,20 @@ TEST_P(Sizes, OfBuffersThatNoMachineHasAreRefusedByNumber) {
     }
   EXPECT_EQ(device.memory()->in_use, 0);
   EXPECT_TRUE(device.allocate(0).ok());
+}
+
+TEST_P(Sizes, OfCopiesAreRefusedByNumber) {
+  Device device = opened(name());
+  auto buffer = device.allocate(64);
+  ASSERT_TRUE(buffer.ok());
+  std::byte host[64]{};
+  for (const std::int64_t bytes : {std::int64_t{-1}, kMostBytes + 1, kHuge})
+    for (const Status& status :
+         {device.copy_in(buffer->data(), host, bytes), device.copy_out(host, buffer->data(), bytes),
+          device.copy(buffer->data(), buffer->data(), bytes)}) {
+      EXPECT_EQ(status.code(), Code::invalid) << bytes;
+      EXPECT_NE(status.message().find(fmt::format("a copy of {} bytes", bytes)), std::string::npos) << status.message();
+    }
 }
 
 TEST_P(Sizes, OfTensorsAreRefusedByShape) {
