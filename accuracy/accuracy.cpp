@@ -36,7 +36,7 @@ std::string arithmetic_of(const Call& call) {
   std::string names;
   for (std::size_t i = 0; i < call.contract->options.size(); ++i)
     if (const OptionSpec& spec = call.contract->options[i]; spec.kind == OptionKind::choice)
-      names += " " + text_of(spec, call.options[i]);
+      names.append(1, ' ').append(text_of(spec, call.options[i]));
   return names;
 }
 

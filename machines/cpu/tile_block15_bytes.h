@@ -24,7 +24,7 @@ struct Quads {
 // VNNI multiplies unsigned bytes by signed ones: the right factor's have 128 added, and what that adds to every sum of
 // a row is taken off before the sum begins.
 template <Type S> struct Block15Vnni {
-  static constexpr int kRows = 6, kVectors = 2, kCols = kVectors * kWidth, kPanel = kWidth;
+  static constexpr int kRows = 4, kVectors = 2, kCols = kVectors * kWidth, kPanel = kWidth;
   static constexpr std::int64_t kInner = block15::kBlock;
   static constexpr std::int64_t kMostRows = 96;
 
