@@ -6,6 +6,8 @@
 #if HWY_TARGET == HWY_AVX3
 #include <immintrin.h>
 
+#include <cstring>
+
 namespace tokitai::cpu::TK_ISA {
 
 inline constexpr int kByteQuads = block15::kBlock / 4;
@@ -21,17 +23,78 @@ struct Quads {
   }
 };
 
+// A block of the left factor: for each row the bytes along the inner index.
+template <int rows> struct ByteRows {
+  alignas(64) float scales[rows];
+  alignas(64) std::int8_t hi[rows][block15::kBlock], lo[rows][block15::kBlock];
+
+  template <Type S>
+  TK_FN void pack(const Factor& a, std::int64_t row, std::int64_t count, std::int64_t k0, std::int64_t k1) {
+    if (a.down_columns) return pack_across<S>(a, row, count, k0, k1);
+    using Element = typename Memory<S>::Element;
+    for (int r = 0; r < rows; ++r) {
+      Lanes x[block15::kBlock / kWidth];
+      const Element* from = static_cast<const Element*>(a.view.data) + (row + r) * a.view.row_stride + k0;
+      for (int v = 0; v < block15::kBlock / kWidth; ++v) {
+        const std::int64_t left = r < count ? k1 - k0 - v * kWidth : 0;
+        x[v] = left >= kWidth ? Memory<S>::widen(from + v * kWidth)
+               : left > 0     ? widen_first<S>(from + v * kWidth, left)
+                              : Lanes(0.0f);
+      }
+      __m512i largest = _mm512_setzero_si512();  // magnitudes as integers, a NaN above all
+      for (const Lanes& v : x)
+        largest =
+            _mm512_max_epi32(largest, _mm512_and_si512(_mm512_castps_si512(v.v.raw), _mm512_set1_epi32(0x7fffffff)));
+      const int exponent = block15::exponent_of(static_cast<std::uint32_t>(_mm512_reduce_max_epi32(largest)));
+      scales[r] = block15::left_scale(exponent);
+      const Lanes up(exponent == block15::kNotNumbers ? 0.0f : block15::power_of_two(13 - exponent));
+      for (int v = 0; v < block15::kBlock / kWidth; ++v) {
+        const Integers q = integers_of(x[v], up);
+        _mm_store_si128(reinterpret_cast<__m128i*>(hi[r] + v * kWidth), _mm512_cvtepi32_epi8(q.hi.raw));
+        _mm_store_si128(reinterpret_cast<__m128i*>(lo[r] + v * kWidth), _mm512_cvtepi32_epi8(q.lo.raw));
+      }
+    }
+  }
+
+ private:
+  // Rows that are neighbours in memory, 16 at a time.
+  template <Type S>
+  TK_FN void pack_across(const Factor& a, std::int64_t row, std::int64_t count, std::int64_t k0, std::int64_t k1) {
+    const __m512i down = _mm512_mullo_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
+                                            _mm512_set1_epi32(block15::kBlock));
+    for (int i = 0; i < rows; i += kWidth) {
+      alignas(64) float made[kWidth];
+      const __mmask16 exist = rows - i >= kWidth ? 0xffff : static_cast<__mmask16>((1u << (rows - i)) - 1u);
+      Quads high, low;
+      integers_of_panel<S, kWidth>(a, row + i, std::max<std::int64_t>(count - i, 0), k0, k1, 13, made,
+                                   [&](int, int k, const Integers& x) {
+                                     high.add(k, x.hi);
+                                     if (!low.add(k, x.lo)) return;
+                                     _mm512_mask_i32scatter_epi32(hi[i] + (k - 3), exist, down, high.held, 1);
+                                     _mm512_mask_i32scatter_epi32(lo[i] + (k - 3), exist, down, low.held, 1);
+                                   });
+      for (int r = i; r < std::min(i + kWidth, rows); ++r) scales[r] = made[r - i];
+    }
+  }
+};
+
+// What a block of integers adds to the chains of 16 outputs.
+TK_FN void add_bytes(__m512i sum, float left, const float* right, float* c, bool first) {
+  const __m512 scale = _mm512_mul_ps(_mm512_set1_ps(left), _mm512_load_ps(right));
+  const __m512 chain = first ? _mm512_setzero_ps() : _mm512_loadu_ps(c);
+  _mm512_storeu_ps(c, _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, chain));
+}
+
 // VNNI multiplies unsigned bytes by signed ones: the right factor's have 128 added, and what that adds to every sum of
 // a row is taken off before the sum begins.
 template <Type S> struct Block15Vnni {
-  static constexpr int kRows = 4, kVectors = 2, kCols = kVectors * kWidth, kPanel = kWidth;
+  static constexpr int kRows = 4, kVectors = 2, kCols = kVectors * kWidth;
   static constexpr std::int64_t kInner = block15::kBlock;
   static constexpr std::int64_t kMostRows = 96;
 
   struct Left {
-    float scales[kRows];
+    ByteRows<kRows> rows;
     std::int32_t high_sums[kRows], cross_sums[kRows];  // what the sums begin with
-    std::int32_t hi[kByteQuads][kRows], lo[kByteQuads][kRows];
   };
   struct Right {
     alignas(64) float scales[kCols];
@@ -42,38 +105,14 @@ template <Type S> struct Block15Vnni {
 
   static void pack_left(const Factor& a, std::int64_t row, std::int64_t rows, std::int64_t k0, std::int64_t k1,
                         std::byte* to) {
-    auto* const panels = reinterpret_cast<Left*>(to);
-    const std::int64_t used = round_up(rows, kRows);
-    for (std::int64_t i = 0; i < used; i += kPanel) {
-      alignas(64) float scales[kPanel];
-      Quads hi, lo;
-      __m512i sum_hi = _mm512_setzero_si512(), sum_lo = sum_hi;
-      const auto lines = static_cast<int>(std::min<std::int64_t>(kPanel, used - i));
-      const auto each_line = [&](const auto& put) {
-        for (int l = 0; l < lines; ++l) put(panels[(i + l) / kRows], static_cast<int>((i + l) % kRows), l);
-      };
-      integers_of_panel<S, kPanel>(a, row + i, std::max<std::int64_t>(rows - i, 0), k0, k1, 13, scales,
-                                   [&](int, int k, const Integers& x) {
-                                     sum_hi = _mm512_add_epi32(sum_hi, x.hi.raw);
-                                     sum_lo = _mm512_add_epi32(sum_lo, x.lo.raw);
-                                     hi.add(k, x.hi);
-                                     if (!lo.add(k, x.lo)) return;
-                                     alignas(64) std::int32_t h[kWidth], w[kWidth];
-                                     _mm512_store_si512(h, hi.held);
-                                     _mm512_store_si512(w, lo.held);
-                                     each_line([&](Left& in, int r, int l) {
-                                       in.hi[k / 4][r] = h[l];
-                                       in.lo[k / 4][r] = w[l];
-                                     });
-                                   });
-      alignas(64) std::int32_t high[kWidth], cross[kWidth];
-      _mm512_store_si512(high, _mm512_slli_epi32(sum_hi, 7));
-      _mm512_store_si512(cross, _mm512_slli_epi32(_mm512_add_epi32(sum_hi, sum_lo), 7));
-      each_line([&](Left& in, int r, int l) {
-        in.scales[r] = scales[l];
-        in.high_sums[r] = -high[l];
-        in.cross_sums[r] = -cross[l];
-      });
+    auto* panel = reinterpret_cast<Left*>(to);
+    for (std::int64_t i = 0; i < rows; i += kRows, ++panel) {
+      panel->rows.template pack<S>(a, row + i, rows - i, k0, k1);
+      for (int r = 0; r < kRows; ++r) {
+        const int high = sum_of(panel->rows.hi[r]);
+        panel->high_sums[r] = -128 * high;
+        panel->cross_sums[r] = -128 * (high + sum_of(panel->rows.lo[r]));
+      }
     }
   }
   static void pack_right(const Factor& b, std::int64_t col, std::int64_t cols, std::int64_t k0, std::int64_t k1,
@@ -109,7 +148,7 @@ template <Type S> struct Block15Vnni {
         lo[v] = _mm512_loadu_si512(b.lo[k] + v * kWidth);
       }
       for (int i = 0; i < kRows; ++i) {
-        const __m512i x = _mm512_set1_epi32(a.hi[k][i]), y = _mm512_set1_epi32(a.lo[k][i]);
+        const __m512i x = quad(a.rows.hi[i], k), y = quad(a.rows.lo[i], k);
         for (int v = 0; v < kVectors; ++v) {
           high[i][v] = _mm512_dpbusd_epi32(high[i][v], hi[v], x);
           cross[i][v] = _mm512_dpbusd_epi32(cross[i][v], lo[v], x);
@@ -120,15 +159,25 @@ template <Type S> struct Block15Vnni {
     for (int i = 0; i < kRows; ++i)
       for (int v = 0; v < kVectors; ++v) {
         const __m512i sum = _mm512_add_epi32(_mm512_slli_epi32(high[i][v], 7), cross[i][v]);
-        float* at = c + i * stride + v * kWidth;
-        const __m512 scale = _mm512_mul_ps(_mm512_set1_ps(a.scales[i]), _mm512_loadu_ps(b.scales + v * kWidth));
-        const __m512 chain = first ? _mm512_setzero_ps() : _mm512_loadu_ps(at);
-        _mm512_storeu_ps(at, _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, chain));
+        add_bytes(sum, a.rows.scales[i], b.scales + v * kWidth, c + i * stride + v * kWidth, first);
       }
   }
   static TK_FN Lanes ended(Lanes sum) { return sum + Lanes(0.0f); }
   static void begin() {}
   static void end() {}
+
+ private:
+  static TK_FN int sum_of(const std::int8_t (&bytes)[block15::kBlock]) {
+    const auto pairs = [&](int from) {
+      return _mm512_maddubs_epi16(_mm512_set1_epi8(1), _mm512_load_si512(bytes + from));
+    };
+    return _mm512_reduce_add_epi32(_mm512_madd_epi16(_mm512_set1_epi16(1), _mm512_add_epi16(pairs(0), pairs(64))));
+  }
+  static TK_FN __m512i quad(const std::int8_t (&bytes)[block15::kBlock], int k) {
+    std::int32_t four;
+    std::memcpy(&four, bytes + 4 * k, 4);
+    return _mm512_set1_epi32(four);
+  }
 };
 
 // AMX multiplies signed bytes: tiles of 16 rows by 64 of the inner index, and of 64 by 16 columns. Two by two tiles of
@@ -139,10 +188,7 @@ template <Type S> struct Block15Amx {
   static constexpr std::int64_t kMostRows = 96;
   static constexpr int kSteps = block15::kBlock / 64;
 
-  struct Left {
-    alignas(64) float scales[kRows];
-    alignas(64) std::int8_t hi[kRows][block15::kBlock], lo[kRows][block15::kBlock];
-  };
+  using Left = ByteRows<kRows>;
   struct Right {
     alignas(64) float scales[kCols];
     alignas(64) std::int32_t hi[2][kByteQuads][kSide], lo[2][kByteQuads][kSide];  // of either tile
@@ -153,18 +199,7 @@ template <Type S> struct Block15Amx {
   static void pack_left(const Factor& a, std::int64_t row, std::int64_t rows, std::int64_t k0, std::int64_t k1,
                         std::byte* to) {
     auto* panel = reinterpret_cast<Left*>(to);
-    const __m512i down = _mm512_mullo_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
-                                            _mm512_set1_epi32(block15::kBlock));
-    for (std::int64_t i = 0; i < rows; i += kRows, ++panel) {
-      Quads hi, lo;
-      integers_of_panel<S, kRows>(a, row + i, rows - i, k0, k1, 13, panel->scales,
-                                  [&](int line, int k, const Integers& x) {
-                                    hi.add(k, x.hi);
-                                    if (!lo.add(k, x.lo)) return;
-                                    _mm512_i32scatter_epi32(panel->hi[line] + (k - 3), down, hi.held, 1);
-                                    _mm512_i32scatter_epi32(panel->lo[line] + (k - 3), down, lo.held, 1);
-                                  });
-    }
+    for (std::int64_t i = 0; i < rows; i += kRows, ++panel) panel->template pack<S>(a, row + i, rows - i, k0, k1);
   }
   static void pack_right(const Factor& b, std::int64_t col, std::int64_t cols, std::int64_t k0, std::int64_t k1,
                          std::byte* to) {
@@ -201,10 +236,7 @@ template <Type S> struct Block15Amx {
       for (int j = 0; j < kCols; j += kSide) {
         const __m512i sum =
             _mm512_add_epi32(_mm512_slli_epi32(_mm512_load_si512(high[i] + j), 7), _mm512_load_si512(cross[i] + j));
-        float* at = c + i * stride + j;
-        const __m512 scale = _mm512_mul_ps(_mm512_set1_ps(a.scales[i]), _mm512_load_ps(b.scales + j));
-        const __m512 chain = first ? _mm512_setzero_ps() : _mm512_loadu_ps(at);
-        _mm512_storeu_ps(at, _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, chain));
+        add_bytes(sum, a.scales[i], b.scales + j, c + i * stride + j, first);
       }
   }
   static TK_FN Lanes ended(Lanes sum) { return sum + Lanes(0.0f); }
