@@ -72,7 +72,7 @@ Result<std::vector<bench::Peer>> timed_peers(const Arguments& a, const std::vect
   return peers;
 }
 
-// Sizes as people write them: [65536, 4096].
+// Sizes, and which of an operator's ways where it has several by name: "m 512, n 512, k 64, block15".
 std::string sizes_text(const Problem& problem) {
   std::string text;
   for (const auto& [name, value] : problem.sizes) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value);
@@ -87,6 +87,9 @@ std::string sizes_text(const Problem& problem) {
       text += problem.spread == problems::Spread::zipf    ? ", zipf"
               : problem.spread == problems::Spread::equal ? ", all equal"
                                                           : "";
+  for (const auto& [name, value] : problem.options)
+    for (const OptionSpec& spec : problem.contract->options)
+      if (spec.name == name && spec.kind == OptionKind::choice) text += ", " + value;
   return text;
 }
 
