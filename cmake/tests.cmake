@@ -75,7 +75,7 @@ tokitai_test(compiler_test fast SOURCES compiler/tests/audit_amd_test.cpp compil
   compiler/tests/audit_test.cpp compiler/tests/cache_test.cpp compiler/tests/cache_trust_test.cpp compiler/tests/compile_test.cpp
   base/tests/files_test.cpp)
 tokitai_test(lockstep_test fast SOURCES machines/lockstep/tests/engine_test.cpp machines/lockstep/tests/copy_test.cpp
-  machines/lockstep/tests/grid_test.cpp OPTIONS -DTK_LOCKSTEP)
+  machines/lockstep/tests/gates_test.cpp machines/lockstep/tests/grid_test.cpp OPTIONS -DTK_LOCKSTEP)
 tokitai_test(faults_test full SOURCES machines/lockstep/tests/faults_test.cpp)
 target_compile_definitions(faults_test PRIVATE TK_FAULTS="${PROJECT_SOURCE_DIR}/machines/lockstep/tests/faults.txt"
   TK_INDEX_FAULTS="${PROJECT_SOURCE_DIR}/proofs/tests/faults.txt")

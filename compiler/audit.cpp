@@ -10,8 +10,8 @@ namespace tokitai::compiler {
 
 std::vector<Finding> audit(const Artifact& artifact, const Target& target) {
   const bool atomics = artifact.manifest.integer_atomics;
-  TextAudit text =
-      target.vendor == Vendor::nvidia ? audit_ptx(artifact.text, atomics) : audit_amd(artifact.text, atomics);
+  TextAudit text = target.vendor == Vendor::nvidia ? audit_ptx(artifact.text, atomics, artifact.manifest.hopper_sums)
+                                                   : audit_amd(artifact.text, atomics);
   std::vector<Finding>& findings = text.findings;
   // To have looked at nothing is not to have found nothing.
   if (text.kernels.empty()) findings.push_back({"", "no kernel", "the text defines no kernel"});

@@ -38,14 +38,20 @@ std::string_view rule_for_atomic(const Instruction& i, bool allowed) {
   return fixed ? "" : "atomic whose result depends on the order";
 }
 
-std::string_view rule_for(const Instruction& i, bool atomics) {
+// Sums in binary32 of products of halves, on Hopper's tensor cores: an arithmetic of ours, where it was asked for.
+bool is_hopper_sum(const Instruction& i) {
+  return i.operation() == "wgmma" && i.has("f32") && (i.has("f16") != i.has("bf16")) && i.floats() == 3;
+}
+
+std::string_view rule_for(const Instruction& i, bool atomics, bool hopper_sums) {
   const std::string_view operation = i.operation();
   if (i.has("ftz")) return "flush to zero";
   if (i.has("approx") || (operation == "div" && i.has("full"))) return "approximation";
   if (one_of(operation, {"ex2", "lg2", "sin", "cos", "tanh", "rsqrt"})) return "approximation";
   if (one_of(operation, {"atom", "red", "multimem"}) || (operation == "cp" && i.has("reduce")))
     return rule_for_atomic(i, atomics);
-  if (one_of(operation, {"mma", "wmma", "wgmma", "tcgen05"}) && i.any(is_float)) return "tensor core";
+  if (one_of(operation, {"mma", "wmma", "wgmma", "tcgen05"}) && i.any(is_float))
+    return hopper_sums && is_hopper_sum(i) ? "" : "tensor core";
   const bool directed = i.has("rz") || i.has("rm") || i.has("rp");
   if (operation == "cvt" && i.floats() >= 2 && (directed || i.has("rna") || i.has("rs"))) return "rounding";
   if (!one_of(operation, {"add", "sub", "mul", "fma", "mad", "div", "sqrt", "rcp"}) || !i.any(is_float)) return "";
@@ -104,7 +110,7 @@ Parts split(std::string_view name) {
 
 }  // namespace
 
-TextAudit audit_ptx(std::string_view text, bool integer_atomics) {
+TextAudit audit_ptx(std::string_view text, bool integer_atomics, bool hopper_sums) {
   TextAudit out;
   const std::string code = without_comments(text);
   std::string function;
@@ -122,7 +128,7 @@ TextAudit audit_ptx(std::string_view text, bool integer_atomics) {
       function = name_after(statement, ".func");
     } else if (!statement.empty() && statement[0] >= 'a' && statement[0] <= 'z') {
       const Instruction instruction{split(word_at(statement))};
-      const std::string_view rule = rule_for(instruction, allows_atomics(function, integer_atomics));
+      const std::string_view rule = rule_for(instruction, allows_atomics(function, integer_atomics), hopper_sums);
       if (!rule.empty()) out.findings.push_back({function, std::string(rule), std::string(base::trimmed(statement))});
     }
   }

@@ -12,7 +12,7 @@ struct TextAudit {
   std::vector<std::string> kernels;  // the text defines them
   std::vector<Finding> findings;
 };
-TextAudit audit_ptx(std::string_view text, bool integer_atomics);
+TextAudit audit_ptx(std::string_view text, bool integer_atomics, bool hopper_sums);
 TextAudit audit_amd(std::string_view text, bool integer_atomics);
 
 // Whether this kernel may use integer atomics.

@@ -51,6 +51,8 @@ std::string nvrtc_command(const Source& source, const Target& target);
 Result<Built> build_with_nvrtc(const Prepared& prepared);
 // From what the assembler says of each kernel (--ptxas-options=-v).
 std::vector<Resources> resources_in_ptxas_log(std::string_view log);
+// What the assembler warns of where tensor cores would wait for each other or registers were not given: a refusal.
+std::string_view tensor_core_warning(std::string_view log);
 
 Result<Toolchain> find_clang();
 std::string clang_command(const Source& source, const Target& target);

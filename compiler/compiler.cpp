@@ -66,6 +66,7 @@ Result<Artifact> build(const Prepared& prepared) {
                   .binary_digest = base::sha256(out.binary),
                   .text_digest = base::sha256(out.text),
                   .integer_atomics = prepared.source->text.find(kIntegerAtomicsMarker) != std::string::npos,
+                  .hopper_sums = prepared.source->text.find(kHopperSumsMarker) != std::string::npos,
                   .build_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
                   .unix_time = std::time(nullptr)};
   return out;

@@ -26,6 +26,8 @@ struct Source {
 
 // In the text of a kernel that may use integer atomics (compiler/audit.h).
 inline constexpr std::string_view kIntegerAtomicsMarker = "// audit: integer atomics";
+// In the text of a kernel whose arithmetic is that of Hopper's tensor cores.
+inline constexpr std::string_view kHopperSumsMarker = "// audit: hopper's sums";
 
 struct Toolchain {
   std::string identity;  // name, version and digest: what decides the bits it makes
@@ -53,6 +55,7 @@ struct Manifest {
   std::string command;        // how it was built
   std::string binary_digest, text_digest;
   bool integer_atomics = false;  // the source has kIntegerAtomicsMarker
+  bool hopper_sums = false;      // kHopperSumsMarker
   double build_seconds = 0;
   std::int64_t unix_time = 0;
 };

@@ -25,6 +25,7 @@ template <class M, class F> void for_each_field(M& m, F f) {
   f("binary_digest", m.binary_digest);
   f("text_digest", m.text_digest);
   f("integer_atomics", m.integer_atomics);
+  f("hopper_sums", m.hopper_sums);
   f("build_seconds", m.build_seconds);
   f("unix_time", m.unix_time);
 }

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/library.h"
+#include "base/lines.h"
 #include "base/program.h"
 #include "base/sha256.h"
 #include "compiler/build.h"
@@ -240,6 +241,9 @@ Result<Built> build_with_nvrtc(const Prepared& prepared) {
     return Status(
         code, fmt::format("{} for {}: {}\n{}", prepared.source->label, prepared.target.name, what, beginning_of(log)));
   }
+  if (const std::string_view warning = tensor_core_warning(log); !warning.empty())
+    return Status(Code::internal,
+                  fmt::format("{} for {}: {}", prepared.source->label, prepared.target.name, base::trimmed(warning)));
   Built out{fetch(owned.program, n.cubin_size, n.cubin), fetch_text(owned.program, n.ptx_size, n.ptx),
             resources_in_ptxas_log(log)};
   if (out.binary.empty() || out.text.empty())

@@ -56,6 +56,16 @@ std::vector<Resources> resources_in_ptxas_log(std::string_view log) {
   return out;
 }
 
+std::string_view tensor_core_warning(std::string_view log) {
+  std::string_view found;
+  base::for_each_line(log, [&](std::string_view line) {
+    const bool warns =
+        line.find("wgmma") != std::string_view::npos || line.find("setmaxnreg") != std::string_view::npos;
+    if (found.empty() && warns) found = line;
+  });
+  return found;
+}
+
 std::vector<Resources> resources_in_amd_assembly(std::string_view assembly) {
   std::vector<Resources> out;
   bool inside = false, kernels = false;

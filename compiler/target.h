@@ -16,6 +16,7 @@ struct Target {
   int warp = 32;         // threads that run in step
   int shared_bytes = 0;  // the most shared memory a block can ask for
   bool clusters = false;
+  bool warpgroups = false;  // tensor cores that 128 threads use together, fed by the copy engine (sm_90a)
 };
 
 std::span<const Target> targets();  // of GPUs

@@ -38,6 +38,15 @@ template <class Operand> struct Transposed {
   Operand operand;
 };
 template <class Operand> constexpr Transposed<Operand> transposed(Operand operand) { return {operand}; }
+// A factor of a product: an operand, or one transposed.
+template <class Operand> struct FactorOf {
+  static constexpr int index = Operand::index;
+  static constexpr bool transposed = false;
+};
+template <class Operand> struct FactorOf<Transposed<Operand>> {
+  static constexpr int index = Operand::index;
+  static constexpr bool transposed = true;
+};
 
 // The operators of one folder, for the machines to instantiate.
 template <class... Definition> struct Family {};

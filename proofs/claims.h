@@ -19,6 +19,14 @@ void claim(const TileOutputs& part, const Functions& f, Report& report);
 void claim(const TileGrid& part, const Functions& f, Report& report);
 void claim(const TileFactor& part, const Functions& f, Report& report);
 void claim(const TileChain& part, const Functions& f, Report& report);
+void claim(const ProductWalk& part, const Functions& f, Report& report);
+void claim(const ProductTiles& part, const Functions& f, Report& report);
+void claim(const ProductRing& part, const Functions& f, Report& report);
+void claim(const ProductOutputs& part, const Functions& f, Report& report);
+void claim(const ProductBox& part, const Functions& f, Report& report);
+void claim(const ProductScales& part, const Functions& f, Report& report);
+void claim(const PackedSpace& part, const Functions& f, Report& report);
+void claim(const PackedFactor& part, const Functions& f, Report& report);
 // The words that all of them are made of.
 void claim_places(const Functions& f, Report& report);
 

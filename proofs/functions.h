@@ -4,6 +4,7 @@
 #include "machines/device/list_sum_shape.h"
 #include "machines/device/place_each.h"
 #include "machines/device/place_list_sum.h"
+#include "machines/device/place_product.h"
 #include "machines/device/place_row.h"
 #include "machines/device/place_segment.h"
 #include "machines/device/place_sort.h"
@@ -176,10 +177,100 @@ struct Functions {
   Long (*chain_next)(Long, int) = device::chain_next;
   int (*factors_byte)() = device::factors_byte;
 
+  // --- product
+  device::ProductShape (*product_shape)(const device::ProductPlan&) = device::product_shape;
+  Int (*first_cluster)(Int, int) = device::first_cluster;
+  Int (*clusters_of)(Int, int) = device::clusters_of;
+  Int (*band_begin)(Int, Int, int) = device::band_begin;
+  Int (*band_rows)(Int, Int, int) = device::band_rows;
+  Int (*walked_row)(Int, Int, Int, int) = device::walked_row;
+  Int (*walked_col)(Int, Int, Int, int) = device::walked_col;
+  Int (*rank_below)(Int, int) = device::rank_below;
+  Int (*rank_beside)(Int, int) = device::rank_beside;
+  Int (*tile_corner)(Int, Int, int, int) = device::tile_corner;
+  Int (*slot_half)(Int, int, int, Int) = device::slot_half;
+  Int (*part_corner)(Int, Int) = device::part_corner;
+  Int (*slot_corner)(Int, int) = device::slot_corner;
+  Int (*part_line)(Int, Int, int) = device::part_line;
+  Int (*rows_half)(Int) = device::rows_half;
+  Int (*step_half)(Int, bool) = device::step_half;
+  Int (*free_gate)(Int, int) = device::free_gate;
+  Int (*group_rows)(Int) = device::group_rows;
+  Int (*sum_row)(Int, Int) = device::sum_row;
+  Int (*sum_col)(Int, Int) = device::sum_col;
+  Long (*product_row)(Int, Int, Int) = device::product_row;
+  Long (*product_col)(Int, Int) = device::product_col;
+  Int (*box_corner)(Int, Int, int) = device::box_corner;
+  Int (*box_begin)(Int, Int, int) = device::box_begin;
+  Int (*out_word)(Int, Int) = device::out_word;
+  Int (*element_box_begin)(Int, Int, int, int) = device::element_box_begin;
+  Int (*out_element)(Int, Int, int) = device::out_element;
+  Int (*col_in_box)(Int, int) = device::col_in_box;
+  Int (*lane_in_turn)(Int, Int) = device::lane_in_turn;
+  Int (*counted_on)(Int, Int) = device::counted_on;
+  Int (*matrix_word)(Int, Int) = device::matrix_word;
+  Int (*scale_order)(Int) = device::scale_order;
+  Int (*slot_scales)(Int, int) = device::slot_scales;
+  Int (*row_scale)(Int, Int) = device::row_scale;
+  Int (*first_scale)(Int) = device::first_scale;
+  Int (*scale_corner)(Int) = device::scale_corner;
+  Int (*col_scales)(Int, Int) = device::col_scales;
+  int (*ring_byte)() = device::ring_byte;
+  int (*staging_byte)(const device::ProductPlan&) = device::staging_byte;
+  int (*staged_elements_byte)(const device::ProductPlan&) = device::staged_elements_byte;
+  int (*scales_byte)(const device::ProductPlan&) = device::scales_byte;
+  int (*gates_byte)(const device::ProductPlan&) = device::gates_byte;
+
+  // --- product, what is packed before it
+  Long (*planes_begin)(Long) = device::planes_begin;
+  Long (*packed_scales_begin)(Long) = device::packed_scales_begin;
+  Long (*plane_word)(Int, Long, Long, Long, Long) = device::plane_word;
+  Long (*packed_scale)(Long, Long, Long) = device::packed_scale;
+  Long (*quotient)(Long, Long) = device::quotient;
+  Long (*remainder)(Long, Long) = device::remainder;
+  Long (*pass_line)(Long, Long, Int) = device::pass_line;
+  Long (*pass_block)(Long, Long, Int, int) = device::pass_block;
+  Long (*pass_inner)(Long, Int) = device::pass_inner;
+  Long (*turned_block)(Long, Long) = device::turned_block;
+  Long (*turned_line)(Long, Long) = device::turned_line;
+  Int (*eight_of)(Int) = device::eight_of;
+  Int (*four_of)(Int) = device::four_of;
+  Long (*turned_inner)(Long, Int, Int) = device::turned_inner;
+  Long (*turned_lines)(Long, Int) = device::turned_lines;
+  Int (*turned_word)(Int, Int, Int) = device::turned_word;
+  Int (*line_of_eight)(Int, Int) = device::line_of_eight;
+  Int (*largest_place)(Int, Int) = device::largest_place;
+  Int (*word_of_eight)(Int, Int, int) = device::word_of_eight;
+  Int (*line_of_thread)(Int) = device::line_of_thread;
+  Int (*word_of_line)(Int, int) = device::word_of_line;
+  Int (*written_line)(Int, Int) = device::written_line;
+  Int (*written_plane)(Int, Int) = device::written_plane;
+  Long (*line_behind)(Long, Int) = device::line_behind;
+  Long (*inner_piece)(Long, Int) = device::inner_piece;
+  Int (*first_four)(Int) = device::first_four;
+  Long (*repacked_row)(Long, Long, Int) = device::repacked_row;
+  Long (*repacked_col)(Long, Long, Int, Int) = device::repacked_col;
+  Long (*repacked_word)(Long, Long, Long) = device::repacked_word;
+  Long (*aligned_col)(Long, int) = device::aligned_col;
+  Long (*padded_inner)(Long) = device::padded_inner;
+  Long (*padded_lines)(Long) = device::padded_lines;
+  Long (*planes_bytes)(Long, Long) = device::planes_bytes;
+  Long (*scales_bytes)(Long, Long) = device::scales_bytes;
+  Long (*row_pieces)(Long) = device::row_pieces;
+  Long (*repacked_bytes)(Long, Long) = device::repacked_bytes;
+  Long (*repacks_of)(Long, Long) = device::repacks_of;
+  Long (*passes_across)(Long, Long) = device::passes_across;
+  Long (*passes_along)(Long, Long, int) = device::passes_along;
+  int (*turned_byte)() = device::turned_byte;
+  int (*largest_byte)() = device::largest_byte;
+  int (*ups_byte)() = device::ups_byte;
+  int (*marked_byte)() = device::marked_byte;
+
   // --- Barriers and steps of loops, as the kernels write them.
 
   bool (*scan_adds)(int, int) = proofs::scan_adds;
   Long (*slot_of_position)(const Long&, int) = proofs::slot_of_position;
+  Long (*ring_phase)(const Long&, const Long&) = proofs::ring_phase;
   Schedule (*box_schedule)(const Long&) = proofs::box_schedule;
   Schedule (*workspace_schedule)(const Long&) = proofs::workspace_schedule;
   Schedule (*stage_schedule)(const Long&) = proofs::stage_schedule;

@@ -8,6 +8,10 @@ namespace tokitai::proofs {
 inline bool scan_adds(int lane, int by) { return lane >= by; }
 // `slot + 1 == kAhead ? 0 : slot + 1` from one position to the next
 inline Symbol<i64> slot_of_position(const Symbol<i64>& position, int ahead) { return position % ahead; }
+// `phase ^ (after == 0 ? 1u : 0u)` of a slot behind the last, and of its gates
+inline Symbol<i64> ring_phase(const Symbol<i64>& phase, const Symbol<i64>& after) {
+  return choose(after == 0, 1 - phase, phase);
+}
 
 // How many barriers a thread has passed when it writes what others read, and when it reads what others wrote.
 struct Schedule {

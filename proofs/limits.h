@@ -14,6 +14,9 @@ inline constexpr std::int64_t kMostCols = (std::int64_t{1} << 24) + 1;  // of a 
 inline constexpr std::int64_t kMostSorted = std::int64_t{1} << 31;
 // Blocks that a device holds at once, of a cooperative launch; no device comes near.
 inline constexpr std::int64_t kMostResident = std::int64_t{1} << 20;
+// Of a product on tensor cores: extents, and tiles of its output (plan_product.cpp).
+inline constexpr std::int64_t kMostExtent = (std::int64_t{1} << 31) - 65536;
+inline constexpr std::int64_t kMostTiles = (std::int64_t{1} << 31) - (std::int64_t{1} << 20);
 // Items of a cooperative launch that are numbered: rows times slabs of columns.
 inline constexpr std::int64_t kMostItems = std::int64_t{1} << 60;
 

@@ -62,6 +62,38 @@ struct Cutter {
     if (p.sums != 0 || p.finishes) parts.emplace_back(RowSums{device::count_set(p.sums)});
   }
   // As the definitions say m.product: a is the factor that has the output's rows, b the one that has its columns.
+  struct FactorShape {
+    bool is_b, along;  // memory runs along the lines
+  };
+  FactorShape shape_of(int i) const {
+    const auto& operands = call.contract->operands;
+    const std::string_view rows = operands[2].shape[0], cols = operands[2].shape[1];
+    const auto& shape = operands[static_cast<std::size_t>(i)].shape;
+    return {shape[0] == cols || shape[1] == cols, shape[1] == rows || shape[1] == cols};
+  }
+  void operator()(const device::ProductPlan& p) {
+    const bool integers = p.arithmetic == Arithmetic::block15;
+    parts.emplace_back(ProductWalk{p.band});
+    parts.emplace_back(ProductTiles{p.cols, p.cluster_rows, p.cluster_cols});
+    ProductRing ring{p, {}, launch.shared_bytes};
+    ring.plan.kinds = 0, ring.plan.band = 0, ring.plan.result = 2;  // say nothing about the ring
+    ring.plan.boxed = ring.plan.two_sums = false;
+    for (int i = 0; i < 2; ++i) ring.along[shape_of(i).is_b ? 1 : 0] = !integers && shape_of(i).along;
+    parts.emplace_back(ring);
+    parts.emplace_back(ProductOutputs{p.cols, p.result, p.boxes});
+    parts.emplace_back(ProductBox{p.result});
+    if (integers) parts.emplace_back(ProductScales{p.cols});
+  }
+  void operator()(const device::PackPlan& p) {
+    const bool integers = p.arithmetic == Arithmetic::block15;
+    parts.emplace_back(PackedSpace{integers});
+    for (int i = 0; i < 2; ++i)
+      if (p.packed[shape_of(i).is_b ? 1 : 0]) {
+        PackedFactor packed{integers, integers && shape_of(i).along, bytes_of(device::kind_at(p.kinds, i)), 0};
+        packed.shared_bytes = launch.shared_bytes;
+        parts.emplace_back(packed);
+      }
+  }
   void operator()(const device::TilePlan& p) {
     device::TilePlan tile = p;
     tile.kinds = 0;
@@ -71,11 +103,8 @@ struct Cutter {
     const int out_vector = p.access[2] / bytes_of(device::kind_at(p.kinds, 2)) >= 4 ? 4 : 1;
     parts.emplace_back(TileGrid{p.rows, p.cols, out_vector});
     parts.emplace_back(TileChain{p.inner, p.arithmetic == Arithmetic::block15 ? block15::kBlock : 0});
-    const auto& operands = call.contract->operands;
-    const std::string_view rows = operands[2].shape[0], cols = operands[2].shape[1];
     for (int i = 0; i < 2; ++i) {
-      const auto& shape = operands[static_cast<std::size_t>(i)].shape;
-      TileFactor factor{tile, shape[1] == rows || shape[1] == cols, shape[0] == cols || shape[1] == cols};
+      TileFactor factor{tile, shape_of(i).along, shape_of(i).is_b};
       if (p.rows == p.cols) factor.is_b = false;
       factor.plan.access[0] = p.access[i];
       const device::Kind storage = bytes_of(device::kind_at(p.kinds, i)) == 2 ? device::Kind::f16 : device::Kind::f32;

@@ -18,8 +18,9 @@ using problems::Problem;
 
 // Targets that differ in what a planner asks about.
 std::vector<compiler::Target> kinds_of_target() {
-  std::map<std::tuple<compiler::Vendor, int, bool>, compiler::Target> kinds;
-  for (const compiler::Target& t : compiler::targets()) kinds.try_emplace({t.vendor, t.shared_bytes, t.clusters}, t);
+  std::map<std::tuple<compiler::Vendor, int, bool, bool>, compiler::Target> kinds;
+  for (const compiler::Target& t : compiler::targets())
+    kinds.try_emplace({t.vendor, t.shared_bytes, t.clusters, t.warpgroups}, t);
   std::vector<compiler::Target> out;
   for (const auto& [key, target] : kinds) out.push_back(target);
   return out;
@@ -64,9 +65,18 @@ Result<std::vector<Problem>> problems() {
                           "1,2,4,8,300,8192");
     else
       continue;
-    auto grid = problems::parse_problems(line);
-    if (!grid.ok()) return grid.status();
-    all.insert(all.end(), grid->begin(), grid->end());
+    std::vector<std::string> lines{line};
+    if (pattern ==
+        Pattern::tile)  // rows that are aligned and rows that are not, as many tiles as fill a device or fewer
+      for (const char* how : {" type=f16 arithmetic=hopper,block15", " type=f32 arithmetic=block15"})
+        lines.push_back(fmt::format("{} {}={}{} single=no,yes", contract.name,
+                                    fmt::join(symbols, "=1,8,300,1536,4095,4096,8192,12000,12001 "),
+                                    "1,8,300,1536,4095,4096,8192,12000,12001", how));
+    for (const std::string& one_line : lines) {
+      auto grid = problems::parse_problems(one_line);
+      if (!grid.ok()) return grid.status();
+      all.insert(all.end(), grid->begin(), grid->end());
+    }
   }
   return all;
 }

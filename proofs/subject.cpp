@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "machines/device/product_shape.h"
 #include "machines/device/row_shape.h"
 #include "machines/device/tile_shape.h"
 
@@ -64,6 +65,23 @@ std::string words(const TileFactor& part) {
                      part.is_b ? "columns" : "rows", p.rows, p.cols, device::tile_shape(p).threads, p.inner,
                      bytes_of(device::kind_at(p.kinds, 0)), p.access[0], part.along_outer ? "output" : "inner index");
 }
+std::string words(const ProductRing& part) {
+  const device::ProductPlan& p = part.plan;
+  constexpr const char* kAlong[] = {"inner index", "lines"};
+  return fmt::format(
+      "{} slots of {} x {}, {}, clusters of {} x {}, {} boxes of outputs, memory along the {} and the {}, {} bytes "
+      "shared",
+      p.slots, device::kTileRows, p.cols, p.arithmetic == Arithmetic::block15 ? "integers" : "halves", p.cluster_rows,
+      p.cluster_cols, p.boxes, kAlong[part.along[0]], kAlong[part.along[1]], part.shared_bytes);
+}
+std::string words(const ProductOutputs& p) {
+  return fmt::format("outputs of {} x {}, {} bytes each, {} boxes", device::kTileRows, p.cols, p.result, p.boxes);
+}
+std::string words(const PackedFactor& p) {
+  if (!p.integers) return "a factor's rows packed";
+  return fmt::format("elements of {} bytes packed as integers, memory along the {}, {} bytes shared", p.element_bytes,
+                     p.along ? "lines" : "inner index", p.shared_bytes);
+}
 
 }  // namespace
 
@@ -90,6 +108,16 @@ std::string words_of(const Part& part) {
                             [](const TileChain& p) {
                               return fmt::format("{} inner at a time{}", p.inner,
                                                  p.block > 0 ? fmt::format(", {} of them twice", p.block) : "");
+                            },
+                            [](const ProductWalk& p) { return fmt::format("tiles in bands of {}", p.band); },
+                            [](const PackedSpace& p) {
+                              return std::string(p.integers ? "factors packed as integers" : "factors packed in rows");
+                            },
+                            [](const ProductBox& p) { return fmt::format("a box of outputs of {} bytes", p.result); },
+                            [](const ProductScales& p) { return fmt::format("scales of {} columns", p.cols); },
+                            [](const ProductTiles& p) {
+                              return fmt::format("tiles of {} x {} in clusters of {} x {}", device::kTileRows, p.cols,
+                                                 p.cluster_rows, p.cluster_cols);
                             },
                             [](const auto& p) { return words(p); }},
                     part);

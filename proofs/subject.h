@@ -74,8 +74,46 @@ struct TileChain {
   int block = 0;  // inner indices that are staged twice, one after the other; 0: each is staged once
 };
 
+// A product on tensor cores: the order in which clusters take their tiles.
+struct ProductWalk {
+  int band = 0;
+};
+// The tiles of a cluster's blocks.
+struct ProductTiles {
+  int cols = 0, cluster_rows = 0, cluster_cols = 0;
+};
+// Shared memory, and both factors' way into its ring of slots.
+struct ProductRing {
+  device::ProductPlan plan{};
+  bool along[2] = {};    // memory runs along the lines of the left factor, of the right one
+  int shared_bytes = 0;  // asked for by the launch
+};
+// Which outputs of a tile a thread has, and the boxes that they are staged in.
+struct ProductOutputs {
+  int cols = 0, result = 0, boxes = 0;
+};
+// The places of one box, of outputs of so many bytes.
+struct ProductBox {
+  int result = 0;
+};
+// The scales of blocks of integers.
+struct ProductScales {
+  int cols = 0;
+};
+// What is packed before it, in the workspace: factors as integers, or their rows as they are.
+struct PackedSpace {
+  bool integers = false;
+};
+// Who packs what of a factor.
+struct PackedFactor {
+  bool integers = false, along = false;  // memory runs along the lines
+  int element_bytes = 0;
+  int shared_bytes = 0;  // asked for by the launch
+};
+
 using Part = std::variant<EachElements, ListSums, RowColumns, RowMemory, RowTeams, RowSums, SegmentSort, SegmentRows,
-                          SegmentSums, TileOutputs, TileGrid, TileFactor, TileChain>;
+                          SegmentSums, TileOutputs, TileGrid, TileFactor, TileChain, ProductWalk, ProductTiles,
+                          ProductRing, ProductOutputs, ProductBox, ProductScales, PackedSpace, PackedFactor>;
 
 struct Subject {
   Part part;

@@ -170,6 +170,16 @@ template <class T> Symbol<T> choose(const Truth& condition, const Symbol<T>& yes
   Ledger& ledger = *condition.ledger;
   return {ledger, z3::ite(condition.value, yes.value(ledger), no.value(ledger))};
 }
+// Of three bits each, bit by bit.
+template <class T> Symbol<T> crossed(const Symbol<T>& a, const Symbol<T>& b) {
+  return arithmetic(a, b, [](Ledger& l, const z3::expr& x, const z3::expr& y) {
+    l.note(x >= 0 && x < 8 && y >= 0 && y < 8);
+    z3::expr all = l.number(0);
+    for (const int bit : {1, 2, 4})
+      all = all + z3::ite(z3::mod(x / bit, 2) == z3::mod(y / bit, 2), l.number(0), l.number(bit));
+    return all;
+  });
+}
 inline Symbol<int> as_int(const Symbol<i64>& v) {
   v.ledger()->note_range<int>(*v);
   return {*v.ledger(), *v};

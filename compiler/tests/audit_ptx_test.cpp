@@ -12,7 +12,7 @@ std::string ptx(const std::string& body, const std::string& name = "k") {
 }
 
 std::string rule_of(const std::string& body, bool atomics = false, const std::string& name = "k") {
-  const TextAudit audit = audit_ptx(ptx(body, name), atomics);
+  const TextAudit audit = audit_ptx(ptx(body, name), atomics, false);
   EXPECT_EQ(audit.kernels, std::vector<std::string>{name});
   if (audit.findings.empty()) return "";
   EXPECT_EQ(audit.findings.size(), 1u) << body;
@@ -99,6 +99,20 @@ TEST(AuditPtx, CatchesAtomics) {
   EXPECT_EQ(rule_of("atom.global.exch.b32 %r1, [%rd1], %r2;", true), "atomic whose result depends on the order");
 }
 
+// What hopper's kernels declare, and nothing else of tensor cores.
+TEST(AuditPtx, LetsHoppersSumsPassWhereTheyAreDeclaredAndNoOthers) {
+  const auto findings = [](const std::string& body) { return audit_ptx(ptx(body), false, true).findings.size(); };
+  EXPECT_EQ(findings("wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {%f1}, %rd1, %rd2, p, 1, 1, 0, 0;"), 0u);
+  EXPECT_EQ(findings("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {%f1}, %rd1, %rd2, p, 1, 1, 0, 0;"), 0u);
+  EXPECT_EQ(findings("wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%f1}, %rd1, %rd2, p, 1, 1, 0, 0;"), 1u);
+  EXPECT_EQ(findings("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%f1}, %rd1, %rd2, p, 1, 1;"), 1u);
+  EXPECT_EQ(findings("wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e5m2 {%f1}, %rd1, %rd2, p, 1, 1;"), 1u);
+  EXPECT_EQ(findings("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f2};"), 1u);
+  EXPECT_EQ(findings("add.f32 %f1, %f2, %f3;"), 1u);
+  // Integers need no declaration.
+  EXPECT_EQ(rule_of("wgmma.mma_async.sync.aligned.m64n128k32.s32.s8.s8 {%r1}, %rd1, %rd2, p;"), "");
+}
+
 TEST(AuditPtx, SeesEveryPlaceAnInstructionCanStand) {
   EXPECT_EQ(rule_of("@!%p1 add.f32 %f1, %f2, %f3;"), "rounding");
   EXPECT_EQ(rule_of("$L__BB0_1:\n\t@%p1 add.f32 %f1, %f2, %f3;"), "rounding");
@@ -108,7 +122,7 @@ TEST(AuditPtx, SeesEveryPlaceAnInstructionCanStand) {
   const TextAudit audit = audit_ptx(
       ".func  (.param .b32 func_retval0) _Z1fPf(\n\t.param .b64 p\n)\n{\n\tadd.f32 %f1, %f2, %f3;\n\tret;\n}\n" +
           ptx(""),
-      false);
+      false, false);
   ASSERT_EQ(audit.findings.size(), 1u);
   EXPECT_EQ(audit.findings[0].kernel, "_Z1fPf");
   EXPECT_EQ(audit.findings[0].line, "add.f32 %f1, %f2, %f3");

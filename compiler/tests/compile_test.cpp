@@ -215,6 +215,19 @@ TEST(Resources, AreReadFromTheAssemblersLog) {
   EXPECT_EQ(resources[1].spill_bytes + resources[1].local_bytes + resources[1].shared_bytes, 0);
 }
 
+TEST(Resources, WarningsAboutTensorCoresAreFoundInTheAssemblersLog) {
+  const std::string clean =
+      "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+      "ptxas info    : Used 168 registers, used 1 barriers\n";
+  EXPECT_EQ(tensor_core_warning(clean), "");
+  for (const char* warning :
+       {"ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
+        "insufficient register resources for the wgmma pipeline in the function 'k'",
+        "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored to maintain minimum register "
+        "requirements."})
+    EXPECT_EQ(tensor_core_warning(clean + warning + "\n" + clean), warning);
+}
+
 TEST(Resources, AreReadFromTheMetadata) {
   const auto resources = resources_in_amd_assembly(
       "\t.amdgpu_metadata\n---\namdhsa.kernels:\n"

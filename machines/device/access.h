@@ -20,6 +20,12 @@ struct GroupDigit;  // of a group of 32 threads
 struct StagedWord;  // of a factor of a product
 struct TileLine;    // one inner index of a staged factor, along the output
 struct Workspace;   // what its regions begin at
+struct RingHalf;    // of the slots that factors pass through
+struct ScaleHalf;   // of a packed factor's scales
+struct OutWord;     // of outputs that are staged in shared memory
+struct OutElement;  // the same, where outputs are halves
+struct PlaneWord;   // of a packed factor's integers
+struct TurnedWord;  // of integers that change their order in shared memory
 // What places are made of:
 struct Thread;                        // of a block
 struct Block;                         // of a launch
@@ -30,6 +36,9 @@ struct ColumnBlock;                   // of 2048 columns
 struct Lane;                          // of 256
 struct Group;                         // of 32 threads, among all that share a row
 struct InTile;                        // a row or column of a tile
+struct ClusterTile;                   // of all tiles, those of one cluster count as one
+struct ClusterLine;                   // its row or column among them
+struct Corner;                        // of a box, in the matrix that it is a part of
 struct Left;                          // what is left of an extent from a place on
 struct Existing;                      // how many elements of a vector exist
 struct Span;                          // positions from one partial result to the next

@@ -36,6 +36,17 @@ struct Arguments {
   Address<std::uint64_t*> counted;  // zero before the call: the rows that a check counts
 };
 
+// A matrix in global memory as the copy engine knows it, made by the driver (plan.h: MapPlan).
+struct alignas(64) Map {
+  std::uint64_t word[16];
+};
+// The same with maps: the factors, the output, the factors' scales.
+enum MapOf : int { kLeftMap, kRightMap, kOutMap, kLeftScalesMap, kRightScalesMap, kMaps };
+struct MappedArguments {
+  Arguments arguments;
+  Map map[kMaps];
+};
+
 inline constexpr std::uint64_t kUnflagged = ~std::uint64_t{0};
 inline constexpr std::uint64_t kCalledOff = kUnflagged - 1;  // a list's step, by what the call has once
 

@@ -13,6 +13,8 @@ namespace tokitai::device {
 // A kernel's integers become places in the functions of these headers and nowhere else (access.h). Their parameters are
 // places too, or counters of loops; sizes and the plan's constants are plain. `P` is a place of any space.
 template <class I> TK_FN I choose(bool condition, I yes, I no) { return condition ? yes : no; }
+// Of three bits each.
+template <class I> TK_FN I crossed(I a, I b) { return a ^ b; }
 #if !defined(TK_LOCKSTEP_LIBRARY)
 TK_FN i64 as_long(int v) { return v; }
 TK_FN int as_int(i64 v) { return static_cast<int>(v); }

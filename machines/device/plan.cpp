@@ -72,10 +72,13 @@ std::string source_of(const Call& call, const Machinery& machinery, std::string_
       "namespace tokitai::device {{\n"
       "using Definition = {};\n"
       "constexpr {};\n"
-      "TK_KERNEL({}, {}) {}(TK_ARGUMENT Arguments arguments) {{ {}(arguments); }}\n"
+      "TK_KERNEL({}, {}) {}(TK_ARGUMENT {} arguments) {{ {}(arguments); }}\n"
       "}}  // namespace tokitai::device\n",
-      launch.integer_atomics ? fmt::format("{}\n", compiler::kIntegerAtomicsMarker) : "", header,
-      definition.folder->header, definition.definition, plan, launch.block, resident, launch.kernel, body);
+      launch.integer_atomics ? fmt::format("{}\n", compiler::kIntegerAtomicsMarker)
+      : launch.hopper_sums   ? fmt::format("{}\n", compiler::kHopperSumsMarker)
+                             : "",
+      header, definition.folder->header, definition.definition, plan, launch.block, resident, launch.kernel,
+      launch.maps.empty() ? "Arguments" : "MappedArguments", body);
   if (machinery.target.vendor != compiler::Vendor::amd) return text;
   // clang: everything may be called from a kernel, as NVRTC's -default-device says it.
   return "#pragma clang force_cuda_host_device begin\n" + text + "#pragma clang force_cuda_host_device end\n";
@@ -127,6 +130,19 @@ std::string text_of(const TilePlan& p) {
       ".access = {{{}, {}, {}}}, .arithmetic = Arithmetic{{{}}}}}",
       p.kinds, p.rows, p.cols, p.inner, p.thread_rows, p.thread_cols, p.access[0], p.access[1], p.access[2],
       static_cast<int>(p.arithmetic));
+}
+
+std::string text_of(const ProductPlan& p) {
+  return fmt::format(
+      "ProductPlan plan{{.kinds = {:#x}, .arithmetic = Arithmetic{{{}}}, .cols = {}, .slots = {}, .cluster_rows = {}, "
+      ".cluster_cols = {}, .band = {}, .boxes = {}, .boxed = {}, .result = {}, .two_sums = {}}}",
+      p.kinds, static_cast<int>(p.arithmetic), p.cols, p.slots, p.cluster_rows, p.cluster_cols, p.band, p.boxes,
+      p.boxed, p.result, p.two_sums);
+}
+std::string text_of(const PackPlan& p) {
+  return fmt::format(
+      "PackPlan plan{{.kinds = {:#x}, .arithmetic = Arithmetic{{{}}}, .packed = {{{}, {}}}, .aligned = {{{}, {}}}}}",
+      p.kinds, static_cast<int>(p.arithmetic), p.packed[0], p.packed[1], p.aligned[0], p.aligned[1]);
 }
 
 std::vector<Text> built_in_headers();  // made by the build

@@ -27,7 +27,20 @@ struct Machinery {
 inline constexpr int kVariants = 4;
 
 // The constants a kernel was made with; none where it has no place of its own to speak of (a check).
-using Constants = std::variant<std::monostate, EachPlan, ListSumPlan, RowPlan, SegmentPlan, TilePlan>;
+using Constants =
+    std::variant<std::monostate, EachPlan, ListSumPlan, RowPlan, SegmentPlan, TilePlan, ProductPlan, PackPlan>;
+
+// A matrix for the copy engine: an operand, or from a byte of the workspace on; sizes and boxes in elements, the row
+// first; strides in bytes.
+struct MapPlan {
+  int operand = -1;
+  std::int64_t offset = 0;
+  Kind kind = Kind::absent;          // absent: bytes
+  std::int64_t size[3] = {0, 0, 0};  // none: there is no such map
+  std::int64_t stride[2] = {0, 0};
+  int box[2] = {0, 0};
+  bool swizzled = false;  // a box's pieces of 16 bytes lie crossed with its rows, in shared memory
+};
 
 struct Launch {
   std::string source;  // the main text
@@ -41,6 +54,8 @@ struct Launch {
   std::int64_t work = 0;         // blocks wanted
   bool follows = false;          // may be set up while the launch before it runs: it waits for it itself
   Constants constants{};         // as in the text: what the prover speaks about
+  bool hopper_sums = false;      // the audit lets tensor cores pass: their sums are the arithmetic that was asked for
+  std::vector<MapPlan> maps;     // kMaps of them, or none: then the kernel takes Arguments alone
   bool persistent = false;       // at most as many blocks as the device holds at once, a multiple of `cluster`
 };
 

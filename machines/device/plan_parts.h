@@ -1,5 +1,6 @@
 // What the planners of the five patterns share.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "machines/device/kinds.h"
@@ -8,6 +9,7 @@
 
 namespace tokitai::device {
 
+Kind kind_of(const View& view);
 std::uint64_t kinds_of(const Operands& operands);
 // The scalars that are +0: constants for the compiler.
 std::uint32_t zero_scalars(const Call& call);
@@ -26,11 +28,15 @@ std::string text_of(const EachPlan& plan);
 std::string text_of(const ListSumPlan& plan);
 std::string text_of(const SegmentPlan& plan);
 std::string text_of(const TilePlan& plan);
+std::string text_of(const ProductPlan& plan);
+std::string text_of(const PackPlan& plan);
 
 Result<Program> plan_row(const Call& call, const Record& record, const Machinery& machinery);
 Result<Program> plan_each(const Call& call, const Record& record, const Machinery& machinery);
 Result<Program> plan_list_sum(const Call& call, const Machinery& machinery);
 Result<Program> plan_segment(const Call& call, const Record& record, const Machinery& machinery);
 Result<Program> plan_tile(const Call& call, const Record& record, const Machinery& machinery);
+// On tensor cores; none where the arithmetic or the target has none.
+std::optional<Program> plan_product(const Call& call, const Record& record, const Machinery& machinery);
 
 }  // namespace tokitai::device

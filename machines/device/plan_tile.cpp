@@ -19,6 +19,7 @@ int row_access(const View& view) {
 }  // namespace
 
 Result<Program> plan_tile(const Call& call, const Record& record, const Machinery& machinery) {
+  if (auto product = plan_product(call, record, machinery)) return *std::move(product);
   const View &a = call.operand(record.a), &out = call.operand(record.out);
   const std::int64_t inner = record.a_transposed ? a.rows() : a.cols();
 

@@ -82,4 +82,29 @@ struct TilePlan {
   Arithmetic arithmetic = Arithmetic::chain;
 };
 
+// A product on Hopper's tensor cores. A block multiplies tiles of 128 rows, one after the other: one of its three
+// groups of 128 threads has the copy engine fill a ring of slots, two multiply 64 rows each.
+struct ProductPlan {
+  std::uint64_t kinds;
+  Arithmetic arithmetic;
+  int cols;          // of a tile
+  int slots;         // of the ring
+  int cluster_rows;  // blocks of a cluster that lie below each other and share the right factor's tile
+  int cluster_cols;  // beside each other: the left factor's
+  int band;          // rows of clusters' tiles that are walked down before the next column
+  int boxes;         // of outputs that a group of 32 threads may have on their way at once
+  bool boxed;        // the copy engine writes the output
+  int result;        // bytes of an output
+  bool two_sums;     // block15: high parts and mixed parts apart, so that a block multiplies while the last is added
+};
+
+// What comes before such a product: factors whose rows begin anywhere get rows that the copy engine can fetch (hopper),
+// or integers with their scales (block15).
+struct PackPlan {
+  std::uint64_t kinds;
+  Arithmetic arithmetic;
+  bool packed[2];   // the left factor, the right one
+  bool aligned[2];  // all its rows begin at multiples of 16 bytes
+};
+
 }  // namespace tokitai::device

@@ -244,15 +244,6 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     }
   }
 
-  template <class O> struct FactorOf {
-    static constexpr int index = O::index;
-    static constexpr bool transposed = false;
-  };
-  template <class O> struct FactorOf<Transposed<O>> {
-    static constexpr int index = O::index;
-    static constexpr bool transposed = true;
-  };
-
   // An operand that a definition may leave out, and a call as well.
   template <class O> static constexpr Kind optional_() {
     if constexpr (O::index < 0)

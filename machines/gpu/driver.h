@@ -43,6 +43,16 @@ struct Grid {
   bool cooperative = false;  // all blocks run at once, so that they may wait for each other
 };
 
+// A matrix as the copy engine is told of it: at most three dimensions, the row first, in elements of so many bytes;
+// strides in bytes.
+struct Matrix {
+  void* data = nullptr;
+  int element_bytes = 1;
+  std::uint64_t size[3] = {}, stride[2] = {};
+  std::uint32_t box[3] = {};
+  bool swizzled = false;
+};
+
 class Driver {
  public:
   // Opened once per process and never closed: drivers run threads of their own. Unavailable says what was looked
@@ -102,6 +112,9 @@ class Driver {
   virtual std::size_t parameter_bytes(void* function) = 0;
   // Blocks resident on one multiprocessor; for clusters, clusters on the whole device.
   virtual Error resident(int& count, void* function, const Grid& grid) = 0;
+  // Whether the driver makes maps for the copy engine, and one of them: 128 bytes, at a multiple of 64.
+  virtual bool maps() const { return false; }
+  virtual Error map(void*, const Matrix&) { return -1; }
   // One struct, passed by value, is the only parameter.
   virtual Error launch(void* function, const Grid& grid, const void* arguments, void* stream) = 0;
 

@@ -41,6 +41,7 @@ Result<compiler::Target> target_of(const Driver& driver, const DeviceFacts& fact
                                           : compiler::find_target(facts.architecture);
   // A later minor version may have less shared memory than the one its code is made for.
   if (target.ok()) target->shared_bytes = std::min(target->shared_bytes, facts.shared_per_block);
+  if (target.ok() && !driver.maps()) target->warpgroups = false;
   return target;
 }
 

@@ -18,6 +18,10 @@ struct Prepared {
   struct Step {
     Function* function;
     Grid grid;
+    std::vector<device::MapPlan> maps;
+    // What the driver made of them, and for which memory.
+    device::Map made[device::kMaps] = {};
+    const void* made_for[device::kMaps] = {};
   };
   std::vector<Step> steps;
   device::Pattern pattern = device::Pattern::row;

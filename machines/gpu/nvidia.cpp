@@ -99,6 +99,14 @@ class Nvidia final : public CommonDriver<Api> {
     const Configured configured(grid, nullptr);
     return api_.resident_clusters(&count, function, &configured.config);
   }
+  bool maps() const override { return api_.map != nullptr; }
+  Error map(void* made, const Matrix& m) override {
+    constexpr int kUnsigned8 = 0, kUnsigned16 = 1, kUnsigned32 = 2, kNone = 0, kSwizzle128 = 3, kPromote256 = 3;
+    const std::uint32_t every[3] = {1, 1, 1};
+    const int type = m.element_bytes == 1 ? kUnsigned8 : m.element_bytes == 2 ? kUnsigned16 : kUnsigned32;
+    return api_.map(made, type, 3, m.data, m.size, m.stride, m.box, every, kNone, m.swizzled ? kSwizzle128 : kNone,
+                    kPromote256, kNone);
+  }
   Error launch(void* function, const Grid& grid, const void* arguments, void* stream) override {
     const Configured configured(grid, stream);
     void* parameters[] = {const_cast<void*>(arguments)};

@@ -2,6 +2,7 @@
 // version (cuMemAlloc is cuMemAlloc_v2): those names are the ones looked up here.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 #include "machines/gpu/common_driver.h"
 
@@ -62,6 +63,8 @@ struct Api : CommonApi {
   Error (*set_attribute)(void*, int, int);
   Error (*get_attribute)(int*, int, void*);
   Error (*parameter)(void*, std::size_t, std::size_t*, std::size_t*);
+  Error (*map)(void*, int, unsigned, void*, const std::uint64_t*, const std::uint64_t*, const std::uint32_t*,
+               const std::uint32_t*, int, int, int, int);  // may be absent
   Error (*resident_clusters)(int*, void*, const LaunchConfig*);
   Error (*launch)(const LaunchConfig*, void*, void**, void**);
 };
@@ -110,6 +113,7 @@ inline void find_symbols(Library& library, Api& api) {
   library.require(api.set_attribute, "cuFuncSetAttribute");
   library.require(api.get_attribute, "cuFuncGetAttribute");
   library.optional(api.parameter, "cuFuncGetParamInfo");  // since 12.4
+  library.optional(api.map, "cuTensorMapEncodeTiled");    // since 12.0
   library.require(api.resident, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   library.require(api.resident_clusters, "cuOccupancyMaxActiveClusters");  // since 11.8
   library.require(api.launch, "cuLaunchKernelEx");                         // since 11.8

@@ -9,6 +9,19 @@
 #include "machines/gpu/operands.h"
 
 namespace tokitai::gpu {
+namespace {
+
+Matrix matrix_of(const device::MapPlan& plan, void* data) {
+  Matrix m{.data = data, .element_bytes = plan.kind == device::Kind::absent ? 1 : device::bytes_of(plan.kind)};
+  for (int d = 0; d < 3; ++d) m.size[d] = static_cast<std::uint64_t>(plan.size[d]);
+  for (int d = 0; d < 2; ++d) m.stride[d] = static_cast<std::uint64_t>(plan.stride[d]);
+  for (int d = 0; d < 2; ++d) m.box[d] = static_cast<std::uint32_t>(plan.box[d]);
+  m.box[2] = 1;
+  m.swizzled = plan.swizzled;
+  return m;
+}
+
+}  // namespace
 
 Runner::Runner(Gpu& gpu, Stream stream)
     : gpu_(gpu), context_(gpu.context()), queue_(context_, std::move(stream)), control_(queue_) {}
@@ -48,7 +61,7 @@ Result<std::unique_ptr<Prepared>> Runner::prepare(const Call& call) {
     if (!function.ok()) return function.status();
     auto grid = grid_of(launch, *function.value());
     if (!grid.ok()) return grid.status();
-    prepared->steps.push_back({function.value(), grid.value()});
+    prepared->steps.push_back({function.value(), grid.value(), launch.maps});
   }
   prepared->pattern = program->pattern;
   prepared->refuses = program->refuses;
@@ -101,10 +114,34 @@ Status Runner::launch(Prepared& p, const Control::Slot& slot) {
   arguments.flag = slot.flag;
   arguments.counter = slot.counter;
   arguments.counted = slot.counted;
-  for (const Prepared::Step& step : p.steps)
-    if (Status s = context_.launch(*step.function, step.grid, &arguments, sizeof(arguments), queue_.stream()); !s.ok())
+  for (Prepared::Step& step : p.steps)
+    if (Status s = step.maps.empty()
+                       ? context_.launch(*step.function, step.grid, &arguments, sizeof(arguments), queue_.stream())
+                       : launch_mapped(step, arguments);
+        !s.ok())
       return s;
   return {};
+}
+
+// A call's memory is mostly that of the call before: maps are made again only where it is not.
+Status Runner::launch_mapped(Prepared::Step& step, const device::Arguments& arguments) {
+  for (std::size_t i = 0; i < step.maps.size(); ++i) {
+    const device::MapPlan& plan = step.maps[i];
+    if (plan.size[0] == 0) continue;
+    void* data = plan.operand < 0 ? static_cast<std::byte*>(arguments.workspace) + plan.offset
+                                  : arguments.operand[plan.operand].data;
+    if (step.made_for[i] == data) continue;
+    const Matrix matrix = matrix_of(plan, data);
+    step.made_for[i] = nullptr;
+    if (Status s = context_.check(context_.driver().map(&step.made[i], matrix), "making a map for the copy engine");
+        !s.ok())
+      return s;
+    step.made_for[i] = data;
+  }
+  device::MappedArguments mapped{};
+  mapped.arguments = arguments;
+  std::copy_n(step.made, device::kMaps, mapped.map);
+  return context_.launch(*step.function, step.grid, &mapped, sizeof(mapped), queue_.stream());
 }
 
 Status Runner::run(const Call& call, Outcome* outcome) {

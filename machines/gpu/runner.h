@@ -31,6 +31,7 @@ class Runner {
   Result<Grid> grid_of(const device::Launch& launch, Function& function);
   Status put_table(Prepared& prepared);
   Status launch(Prepared& prepared, const Control::Slot& slot);
+  Status launch_mapped(Prepared::Step& step, const device::Arguments& arguments);
 
   Gpu& gpu_;
   Context& context_;

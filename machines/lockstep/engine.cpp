@@ -48,6 +48,7 @@ void run_thread(void*) {
   // It could end before the launch in front of it, and whoever waits for it would take that for done.
   if (!state->thread->awaited)
     found(Finding::race, "the thread", "ends without await_earlier in a launch that may overlap the one before");
+  check_ended();
 }
 
 // Makes the blocks first, first + 1, ... of the grid alive.
@@ -55,6 +56,9 @@ void begin(State& s, int first) {
   const Launch& launch = *s.launch;
   const std::uint32_t start = s.tick();
   for (auto& cluster : s.clusters) cluster = Cluster{};
+  s.gated = s.fenced = false;
+  s.readers.clear();
+  s.listed.clear();
   for (std::size_t i = 0; i < s.live.size(); ++i) {
     Block& block = s.live[i];
     block.index = first + static_cast<int>(i);
@@ -66,6 +70,8 @@ void begin(State& s, int first) {
     block.awaited = 0;
     block.mailboxes.clear();
     block.mailed.clear();
+    block.gates.clear();
+    block.visitors.clear();
     block.settled_mail = start;
     block.fenced = block.acquired = false;
     block.everyone = 0;
@@ -87,6 +93,13 @@ void begin(State& s, int first) {
       thread.known.clear();
       thread.fenced_known.clear();
       thread.pending.clear();
+      thread.clock.reset();
+      thread.boxes.clear();
+      thread.boxes_fenced = thread.boxes_sealed = 0;
+      thread.products.clear();
+      thread.held.clear();
+      thread.multiply_commits = 0;
+      thread.multiply_fenced = false;
       thread.fiber.start(run_thread, nullptr);
       s.wake(thread);
     }
@@ -254,6 +267,7 @@ Report run(const Launch& launch, Memory& memory, Schedule schedule, std::uint64_
       begin(s, first);
       run_live(s);
       if (s.stop) break;
+      check_visitors();
     }
   }
   s.rewind_countdown();

@@ -11,7 +11,8 @@
 
 namespace tokitai::lockstep {
 
-using Kernel = void (*)(device::Arguments);
+// Takes MappedArguments where its launch has maps, Arguments otherwise.
+using Kernel = void (*)();
 
 class Library {
  public:

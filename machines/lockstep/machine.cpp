@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "compiler/cache.h"
+#include "machines/lockstep/box_map.h"
 #include "machines/lockstep/engine.h"
 #include "machines/lockstep/library.h"
 #include "runtime/answer.h"
@@ -118,9 +119,42 @@ int grid_of(const device::Launch& launch) {
   std::int64_t blocks = launch.work;
   if (launch.persistent) {
     blocks = std::min<std::int64_t>(blocks, std::int64_t{kMultiprocessors} * kResident * launch.cluster);
+    // A product's blocks have several tiles each, so that the slots of their rings are filled more than once.
+    if (!launch.maps.empty()) blocks = std::min(blocks, launch.work / 3);
     blocks = std::max<std::int64_t>(blocks / launch.cluster, 1) * launch.cluster;
   }
   return static_cast<int>(blocks);
+}
+
+// A matrix as the copy engine knows it. Throws for one that the driver of a GPU would not make.
+device::Map map_of(const device::MapPlan& plan, const device::Arguments& arguments) {
+  device::Map map{};
+  if (plan.size[0] == 0) return map;
+  BoxMap m;
+  m.mark = BoxMap::kMark;
+  m.data = plan.operand < 0 ? static_cast<const std::byte*>(arguments.workspace) + plan.offset
+                            : arguments.operand[plan.operand].data;
+  std::copy_n(plan.size, 3, m.size);
+  std::copy_n(plan.stride, 2, m.stride);
+  std::copy_n(plan.box, 2, m.box);
+  m.element = plan.kind == device::Kind::absent ? 1 : device::bytes_of(plan.kind);
+  m.swizzled = plan.swizzled ? 1 : 0;
+  if (m.address() % 16 != 0 || m.stride[0] % 16 != 0 || m.stride[1] % 16 != 0)
+    throw std::invalid_argument("a map's address and strides are no multiples of 16 bytes");
+  if (m.box[0] < 1 || m.box[0] > 256 || m.box[1] < 1 || m.box[1] > 256 || m.line_bytes() % 16 != 0 ||
+      (plan.swizzled && m.line_bytes() != 128))
+    throw std::invalid_argument("a map's box is none that the copy engine takes");
+  static_assert(sizeof(m) <= sizeof(map));
+  std::memcpy(map.word, &m, sizeof(m));
+  return map;
+}
+
+// What every thread of a launch calls.
+std::function<void()> threads_of(const device::Launch& launch, Kernel kernel, const device::Arguments& arguments) {
+  if (launch.maps.empty()) return [=] { reinterpret_cast<void (*)(device::Arguments)>(kernel)(arguments); };
+  device::MappedArguments mapped{arguments, {}};
+  for (std::size_t i = 0; i < launch.maps.size(); ++i) mapped.map[i] = map_of(launch.maps[i], arguments);
+  return [=] { reinterpret_cast<void (*)(device::MappedArguments)>(kernel)(mapped); };
 }
 
 Status LockstepMachine::run_once(const Call& call, const device::Program& program, const std::vector<Kernel>& kernels,
@@ -146,7 +180,6 @@ Status LockstepMachine::run_once(const Call& call, const device::Program& progra
   memory.add({&counted, 1, 8, 8, true, true, "counted"});
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const device::Launch& launch = program.launches[i];
-    const Kernel kernel = kernels[i];
     const Report report = lockstep::run({.name = launch.kernel,
                                          .grid = grid_of(launch),
                                          .block = launch.block,
@@ -155,7 +188,7 @@ Status LockstepMachine::run_once(const Call& call, const device::Program& progra
                                          .follows = launch.follows,
                                          .shared_bytes = launch.shared_bytes,
                                          .warp = machinery_.target.warp},
-                                        memory, schedule, 1 + i, [&] { kernel(arguments); });
+                                        memory, schedule, 1 + i, threads_of(launch, kernels[i], arguments));
     accesses += report.accesses;
     checks_.accesses += report.accesses;
     checks_.findings += report.count;
@@ -204,7 +237,7 @@ Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const Devic
                                               std::function<std::vector<device::Text>()> headers) {
   if (options.plan < 0 || options.plan >= device::kVariants)
     return Status::invalid(fmt::format("plan = {}; it must be in [0, {})", options.plan, device::kVariants));
-  constexpr compiler::Target kNarrow{"lockstep", compiler::Vendor::host, 32, 227 * 1024, true};
+  constexpr compiler::Target kNarrow{"lockstep", compiler::Vendor::host, 32, 227 * 1024, true, true};
   constexpr compiler::Target kWide{"lockstep:64", compiler::Vendor::host, 64, 64 * 1024, false};
   if (name != kNarrow.name && name != kWide.name)
     return Status::invalid(fmt::format("no device '{}'; there are lockstep and lockstep:64", name));

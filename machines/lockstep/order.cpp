@@ -19,15 +19,17 @@ Circle State::circle_with(Stamp other) const {
 bool State::ordered(Stamp earlier, const Cell* written) const {
   const std::uint32_t time = time_of(earlier);
   if (time < launch_start) return time == 0 || thread->awaited;
+  if (circle_of(earlier) == Circle::listed) return ordered_readers(earlier);
+  if ((earlier & kEngine) != 0) return time < thread->block->start || ordered_by_gates(earlier);
   if (same_thread(earlier, stamp())) return true;
   const Circle touched = circle_of(earlier);
   const Circle apart = std::max(touched, circle_with(earlier));
   const Block& mine = *thread->block;
   const Known& known = thread->known;
   if (apart == Circle::group && time < thread->group->barrier) return true;
-  if (apart <= Circle::block) return time < mine.barrier;
+  if (apart <= Circle::block) return time < mine.barrier || ordered_by_gates(earlier);
 
-  if (apart == Circle::cluster && time < mine.cluster->barrier) return true;
+  if (apart == Circle::cluster && (time < mine.cluster->barrier || ordered_by_gates(earlier))) return true;
   const std::uint32_t block_threads = static_cast<std::uint32_t>(launch->block);
   const int their_block = static_cast<int>(thread_of(earlier) / block_threads);
   const auto behind = [&](int block, std::uint32_t when) {
@@ -93,6 +95,17 @@ void announce(std::uintptr_t counter) {
   s.counters.announce(counter, announcement, me.fenced_known);
 }
 
+// Threads have met: each knows what the others knew, and what they fenced for the copy engine is there.
+static void share(Thread* first, int count) {
+  if (!state->gated && !state->fenced) return;
+  Clock clock;
+  for (Thread* t = first; t != first + count; ++t) clock = join(clock, t->clock);
+  for (Thread* t = first; t != first + count; ++t) {
+    t->clock = clock;
+    t->boxes_sealed = t->boxes_fenced;
+  }
+}
+
 // Every thread of the blocks has arrived.
 static void join_blocks(Block* first, int count, std::uint32_t time) {
   Known known, pending;
@@ -127,6 +140,7 @@ static void join_blocks(Block* first, int count, std::uint32_t time) {
       for (Thread& thread : block->threads) await_earlier(thread);
     known.join(block->known);
     pending.join(block->pending);
+    share(block->threads.data(), state->launch->block);
   }
   for (Block* block = first; block != first + count && count > 1; ++block) {
     block->known = known;
@@ -170,8 +184,8 @@ void cluster_barrier() {
   }
 }
 
-// All 32 threads arrive. One that comes with another operation waits for ever, which found_stall then explains.
-static void meet(At at) {
+// One that comes with another operation waits for ever, which found_stall then explains.
+void meet(At at, void (*last)(Thread* first, int argument), int argument) {
   State& s = *state;
   Group& group = *s.thread->group;
   if (group.arrived == 0) group.at = at;
@@ -181,8 +195,12 @@ static void meet(At at) {
   }
   group.arrived = 0;
   ++group.turn;
-  if (at == At::warp_barrier) group.barrier = s.tick();
   Thread* first = s.thread - s.thread->index % 32;
+  if (last != nullptr) last(first, argument);
+  if (at == At::warp_barrier || at == At::multiply_wait) {
+    group.barrier = s.tick();
+    share(first, 32);
+  }
   for (Thread* t = first; t != first + 32; ++t) s.wake(*t);
 }
 

@@ -56,6 +56,8 @@ const char* name_of(At at) {
     case At::barrier: return "at barrier";
     case At::cluster_barrier: return "at cluster_barrier";
     case At::mail: return "at mailbox_await";
+    case At::gate: return "at gate_await";
+    case At::multiply_wait: return "at multiply_wait";
     case At::warp_barrier: return "at warp_barrier";
     case At::shuffle: return "at shuffle";
     case At::shuffle_xor: return "at shuffle_xor";
@@ -95,15 +97,33 @@ void found_race(const std::string& where, const char* does, Stamp other, const c
     return found(Finding::race, where,
                  std::string("is where it ") + does + " what an earlier launch " + did + ": await_earlier comes first");
   const auto block = static_cast<std::uint32_t>(state->launch->block);
-  std::string who = "thread " + std::to_string(thread_of(other) % block);
-  if (thread_of(other) / block != static_cast<std::uint32_t>(state->thread->block->index))
-    who += " of block " + std::to_string(thread_of(other) / block);
+  const bool listed = circle_of(other) == Circle::listed;
+  const std::uint32_t first = listed ? state->readers[thread_of(other)].front().first * 32 : thread_of(other);
+  std::string who = "thread " + std::to_string(first % block);
+  if (first / block != static_cast<std::uint32_t>(state->thread->block->index))
+    who += " of block " + std::to_string(first / block);
   if (circle_of(other) != Circle::thread) who += " (with others)";
+  if ((other & kEngine) != 0) who = "the copy engine, for " + who + ",";
   found(Finding::race, where, std::string("is where it ") + does + " what " + who + " " + did + ", in no order");
+}
+
+// The gates that threads wait at.
+static std::string awaited_gates(const Block& block) {
+  std::string text;
+  for (const auto& [at, gate] : block.gates) {
+    if (gate.waiting.empty() || text.size() > 200) continue;
+    text += "; the gate at byte " + std::to_string(at) + " in phase " + std::to_string(gate.complete) + " lacks " +
+            std::to_string(gate.pending) + " of " + std::to_string(gate.arrivals) + " arrivals and " +
+            std::to_string(gate.missing) + " bytes";
+  }
+  return text;
 }
 
 void found_stall(bool idle) {
   State& s = *state;
+  const bool at_gates = std::any_of(s.live.begin(), s.live.end(), [](const Block& block) {
+    return std::any_of(block.threads.begin(), block.threads.end(), [](const Thread& t) { return t.at == At::gate; });
+  });
   for (const Block& block : s.live) {
     const std::string text = waiting(block);
     const bool barrier = std::any_of(block.threads.begin(), block.threads.end(),
@@ -111,7 +131,7 @@ void found_stall(bool idle) {
     // A spinning thread keeps its own block at the next barrier: that is the deadlock, not divergence.
     const bool spins = idle && std::any_of(block.threads.begin(), block.threads.end(),
                                            [](const Thread& t) { return t.at == At::running; });
-    if (text.empty() || !barrier || spins) continue;
+    if (text.empty() || !barrier || spins || at_gates) continue;
     ++s.report->count;
     keep(Finding::divergent_barrier, s.launch->name + ", block " + std::to_string(block.index) + ": " + text);
     return;
@@ -121,7 +141,8 @@ void found_stall(bool idle) {
     if (block.ended == s.launch->block || text.size() > 200) continue;
     std::string one = waiting(block);
     if (one.empty()) one = std::string("all threads ") + name_of(block.threads[0].at);
-    text += (text.empty() ? "" : " | ") + std::string("block ") + std::to_string(block.index) + ": " + one;
+    text += (text.empty() ? "" : " | ") + std::string("block ") + std::to_string(block.index) + ": " + one +
+            awaited_gates(block);
   }
   if (!s.launch->cooperative && s.launch->grid > static_cast<int>(s.live.size()))
     text += " | the launch is not cooperative: other blocks need not run meanwhile";

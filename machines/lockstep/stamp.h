@@ -11,11 +11,14 @@ namespace tokitai::lockstep {
 using Stamp = std::uint64_t;  // 0: nobody
 
 // Who else touched it, unordered with the thread in the stamp: only the widest circle is kept.
-enum class Circle : std::uint32_t { thread, group, block, cluster, grid };
+// Listed: the
+// groups of 32 that read it, each with its time, are in State::readers, and the stamp has their number there.
+enum class Circle : std::uint32_t { thread, group, block, cluster, grid, listed };
 
 inline constexpr Stamp kCircleBits = 7;
 inline constexpr Stamp kAtomic = 8;     // by an atomic operation
 inline constexpr Stamp kConstant = 16;  // by load_constant: nothing may write it in this launch
+inline constexpr Stamp kEngine = 32;    // by the copy engine, for that thread: only a gate orders it
 inline constexpr int kMaxThreads = 1 << 24;
 
 constexpr Stamp make_stamp(std::uint32_t time, std::uint32_t thread) {

@@ -20,6 +20,7 @@ using Counter = CounterOf<int>;
 template <class I> struct ColumnPlace;
 template <class L> struct SortSpaceOf;
 struct RowPlan;
+struct ProductPlan;
 TK_FN constexpr i64 as_long(int v) { return v; }
 TK_FN constexpr int as_int(i64 v) { return static_cast<int>(v); }
 

@@ -8,6 +8,9 @@ namespace tokitai::lockstep {
 
 struct Allocation;
 enum class Exchange { shuffle, shuffle_xor, shuffle_up };
+// Forms of a product: f16, bf16 or bytes; and of halves whether a factor lies along its lines.
+inline constexpr int kF16Products = 0, kBf16Products = 1, kByteProducts = 2, kLeftAlong = 4, kRightAlong = 8;
+inline constexpr int kOwnRank = -1;  // of gate_arrive
 
 // X(result, name, parameters, arguments). The accesses check, and answer where they may be made, or null.
 #define TK_LOCKSTEP_WORDS(X)                                                                                          \
@@ -43,7 +46,22 @@ enum class Exchange { shuffle, shuffle_xor, shuffle_up };
   X(std::uint32_t, load_fresh, (Allocation * range, std::uintptr_t at), (range, at))                                  \
   X(void, copy_async, (std::int64_t to, Allocation* range, std::uintptr_t from, int bytes), (to, range, from, bytes)) \
   X(void, copy_commit, (), ())                                                                                        \
-  X(void, copy_wait, (int pending), (pending))
+  X(void, copy_wait, (int pending), (pending))                                                                        \
+  X(void, gate_open, (std::int64_t at, int arrivals), (at, arrivals))                                                 \
+  X(void, gates_opened, (), ())                                                                                       \
+  X(void, gate_expect, (std::int64_t at, int bytes), (at, bytes))                                                     \
+  X(void, gate_arrive, (std::int64_t at, int rank), (at, rank))                                                       \
+  X(void, gate_await, (std::int64_t at, std::uint32_t parity), (at, parity))                                          \
+  X(void, load_box, (std::uint32_t ranks, std::int64_t to, const void* map, int x, int y, int z, std::int64_t gate),  \
+    (ranks, to, map, x, y, z, gate))                                                                                  \
+  X(void, store_box, (const void* map, int x, int y, std::int64_t from), (map, x, y, from))                           \
+  X(void, stored_boxes, (int pending), (pending))                                                                     \
+  X(void, boxes_fence, (), ())                                                                                        \
+  X(void, multiply, (void* sums, int count, int form, std::uint64_t a, std::uint64_t b, bool accumulate),             \
+    (sums, count, form, a, b, accumulate))                                                                            \
+  X(void, multiply_fence, (), ())                                                                                     \
+  X(void, multiply_commit, (), ())                                                                                    \
+  X(void, multiply_wait, (int pending), (pending))
 
 struct Words {
 #define TK_MEMBER(result, name, parameters, arguments) result(*name) parameters;

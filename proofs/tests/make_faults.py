@@ -49,7 +49,7 @@ def broken(text, old, new):
 def without_claim(root, broken_functions):
     """The functions that make places (friends of class Place) and that no fault breaks: no claim is known to see one."""
     friends = (root / "machines/lockstep/makers.inc").read_text()
-    words_of_the_machine = {"thread_index", "block_index", "cluster_rank"}
+    words_of_the_machine = {"thread_index", "group_index", "lane_index", "block_index", "cluster_rank"}
     return set(re.findall(r"friend [^(;]*?(\w+)\(", friends)) - set(broken_functions) - words_of_the_machine
 
 

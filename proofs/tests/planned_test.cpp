@@ -33,7 +33,9 @@ std::string line_of(const Contract& contract, Sizes& s) {
     return fmt::format("{} rows={} cols={} type={} pad={}", contract.name, s.any(20), s.any(24), type,
                        s.one_of({0, 0, 1, 4, 8}));
   if (contract.family() == "gemm")
-    return fmt::format("{} m={} n={} k={} type={}", contract.name, s.any(14), s.any(14), s.any(14), type);
+    return fmt::format(
+        "{} m={} n={} k={} type={} arithmetic={}", contract.name, s.any(14), s.any(14), s.any(14), type,
+        type == std::string_view("f32") ? s.one_of({"chain", "block15"}) : s.one_of({"chain", "block15", "hopper"}));
   if (contract.family() == "embedding")
     return fmt::format("{} queries={} dim={} vocab={} type={}", contract.name, s.any(20), s.any(12), s.any(20), type);
   return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "machines/device/list_sum_shape.h"
+#include "machines/device/product_shape.h"
 #include "machines/device/row_shape.h"
 #include "machines/device/segment_shape.h"
 #include "machines/device/tile_shape.h"
@@ -24,6 +25,13 @@ inline RowMemory row_memory(const device::RowPlan& p) {
 }
 inline device::TilePlan tile_plan(int rows, int cols, int thread_rows, int thread_cols, device::Kind kind, int access) {
   return {static_cast<std::uint32_t>(kind), rows, cols, 16, thread_rows, thread_cols, {access, 0, 0}};
+}
+inline ProductRing product_ring(Arithmetic arithmetic, int cols, int slots, int below, int beside, bool left,
+                                bool right) {
+  device::ProductPlan p{};
+  p.arithmetic = arithmetic, p.cols = cols, p.slots = slots, p.cluster_rows = below, p.cluster_cols = beside;
+  p.boxes = arithmetic == Arithmetic::block15 ? 1 : 2, p.result = 2;
+  return {p, {left, right}, device::product_shape(p).bytes};
 }
 
 inline std::vector<Part> samples() {
@@ -66,7 +74,22 @@ inline std::vector<Part> samples() {
           TileFactor{small, false, false},
           TileFactor{large, true, true},
           TileChain{16, 0},
-          TileChain{16, 128}};
+          TileChain{16, 128},
+          ProductWalk{3},
+          ProductTiles{256, 2, 1},
+          ProductTiles{192, 1, 2},
+          product_ring(Arithmetic::hopper, 256, 4, 2, 1, false, true),
+          product_ring(Arithmetic::block15, 192, 5, 1, 2, false, false),
+          ProductOutputs{256, 2, 2},
+          ProductOutputs{192, 4, 1},
+          ProductBox{2},
+          ProductBox{4},
+          ProductScales{192},
+          PackedSpace{true},
+          PackedSpace{false},
+          PackedFactor{false, false, 2, 0},
+          PackedFactor{true, false, 4, device::kPackShared},
+          PackedFactor{true, true, 2, device::kPackShared}};
 }
 
 }  // namespace tokitai::proofs

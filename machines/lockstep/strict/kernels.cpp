@@ -1,9 +1,13 @@
 // Every kernel over plans that together take every path of the device text, compiled as kernels are for the lockstep
 // machine: memory is indexed by places only. A tree with an access that goes around the proved functions does not
 // build. Nothing is linked with it. The plans are such as the planner makes (`tokitai compile --emit plan`).
+#include "machines/device/alias_tensor.h"
+// All words come first: behind memory.h no kernel may say what they are made of.
 #include "machines/device/each.h"
 #include "machines/device/each_tensor.h"
 #include "machines/device/list_sum.h"
+#include "machines/device/product.h"
+#include "machines/device/product_pack.h"
 #include "machines/device/row_kernels.h"
 #include "machines/device/segment.h"
 #include "machines/device/tile.h"
@@ -182,6 +186,24 @@ constexpr ListSumPlan kPlan161{.kinds = {0x3, 0x0, 0x0}, .operands = 1, .bytes =
 template void list_sum_kernel<gradient::Norm, kPlan161>(const Arguments&);
 constexpr ListSumPlan kPlan162{.kinds = {0x1, 0x2, 0x3}, .operands = 1, .bytes = 8, .threads = 128};
 template void list_sum_kernel<gradient::Norm, kPlan162>(const Arguments&);
+constexpr ProductPlan kPlan163{.kinds = 0x13111, .arithmetic = Arithmetic::hopper, .cols = 256, .slots = 4, .cluster_rows = 2, .cluster_cols = 1, .band = 8, .boxes = 2, .boxed = true, .result = 2, .two_sums = false};
+template void product_kernel<gemm::Forward, kPlan163>(const MappedArguments&);
+constexpr ProductPlan kPlan164{.kinds = 0x3322, .arithmetic = Arithmetic::hopper, .cols = 128, .slots = 2, .cluster_rows = 1, .cluster_cols = 1, .band = 1, .boxes = 1, .boxed = false, .result = 4, .two_sums = false};
+template void product_kernel<gemm::GradA, kPlan164>(const MappedArguments&);
+constexpr ProductPlan kPlan165{.kinds = 0x222, .arithmetic = Arithmetic::hopper, .cols = 128, .slots = 6, .cluster_rows = 1, .cluster_cols = 2, .band = 16, .boxes = 1, .boxed = false, .result = 2, .two_sums = false};
+template void product_kernel<gemm::GradB, kPlan165>(const MappedArguments&);
+constexpr ProductPlan kPlan166{.kinds = 0x33333, .arithmetic = Arithmetic::block15, .cols = 128, .slots = 6, .cluster_rows = 2, .cluster_cols = 1, .band = 8, .boxes = 1, .boxed = true, .result = 4, .two_sums = true};
+template void product_kernel<gemm::Forward, kPlan166>(const MappedArguments&);
+constexpr ProductPlan kPlan167{.kinds = 0x111, .arithmetic = Arithmetic::block15, .cols = 192, .slots = 5, .cluster_rows = 1, .cluster_cols = 2, .band = 3, .boxes = 1, .boxed = true, .result = 2, .two_sums = false};
+template void product_kernel<gemm::GradB, kPlan167>(const MappedArguments&);
+constexpr PackPlan kPlan168{.kinds = 0x13111, .arithmetic = Arithmetic::hopper, .packed = {true, true}, .aligned = {false, false}};
+template void pack_kernel<gemm::Forward, kPlan168>(const Arguments&);
+constexpr PackPlan kPlan169{.kinds = 0x33333, .arithmetic = Arithmetic::block15, .packed = {true, true}, .aligned = {true, false}};
+template void pack_kernel<gemm::Forward, kPlan169>(const Arguments&);
+constexpr PackPlan kPlan170{.kinds = 0x222, .arithmetic = Arithmetic::block15, .packed = {true, true}, .aligned = {false, true}};
+template void pack_kernel<gemm::GradA, kPlan170>(const Arguments&);
+constexpr PackPlan kPlan171{.kinds = 0x111, .arithmetic = Arithmetic::block15, .packed = {true, true}, .aligned = {true, false}};
+template void pack_kernel<gemm::GradB, kPlan171>(const Arguments&);
 // clang-format on
 
 }  // namespace tokitai::device
