@@ -71,7 +71,7 @@ void load_box(std::uint32_t ranks, std::int64_t to, const void* map, int x, int 
     if (!visit(block, to, "is where a box is brought")) return;
     pass<Sort::write>(
         block.cells.get() + to / 2, m->bytes() / 2, mine.settled_shared, block.start,
-        [&] { return shared_place(to, block); }, true, kEngine);
+        [&] { return shared_place(to, block); }, true, brought_to(block, gate));
     for_pieces(*m, [&](int in_box, int there, int bytes) {
       std::memcpy(block.shared.get() + to + there, rows.data() + in_box, static_cast<std::size_t>(bytes));
     });

@@ -30,9 +30,15 @@ Gate* find_gate(Block& block, std::int64_t at, const char* does) {
   return &gate;
 }
 
-std::vector<std::uint32_t> threads_of_cluster(const Clock& known) {
+std::size_t threads_of_cluster() { return static_cast<std::size_t>(state->launch->block * state->launch->cluster); }
+// Where a clock has a gate.
+std::size_t index_of_gate(std::uint32_t number) {
+  return threads_of_cluster() + number - static_cast<std::size_t>(first_of_cluster()->index) * kMostGates;
+}
+std::vector<std::uint32_t> times_of(const Clock& known) {
   if (known) return *known;
-  return std::vector<std::uint32_t>(static_cast<std::size_t>(state->launch->block * state->launch->cluster));
+  return std::vector<std::uint32_t>(threads_of_cluster() +
+                                    static_cast<std::size_t>(state->launch->cluster * kMostGates));
 }
 void raise(std::vector<std::uint32_t>& times, std::size_t first, std::size_t count, std::uint32_t to) {
   for (std::size_t i = first; i < first + count; ++i) times[i] = std::max(times[i], to);
@@ -42,9 +48,9 @@ void raise(std::vector<std::uint32_t>& times, std::size_t first, std::size_t cou
 Clock told() {
   const Thread& me = *state->thread;
   const auto threads = static_cast<std::size_t>(state->launch->block);
-  std::vector<std::uint32_t> times = threads_of_cluster(me.clock);
+  std::vector<std::uint32_t> times = times_of(me.clock);
   const std::size_t self = index_in_cluster(me.id);
-  raise(times, 0, times.size(), me.block->cluster->barrier);
+  raise(times, 0, threads_of_cluster(), me.block->cluster->barrier);
   raise(times, self / threads * threads, threads, me.block->barrier);
   raise(times, self / 32 * 32, 32, me.group->barrier);
   times[self] = state->tick();
@@ -86,14 +92,18 @@ bool State::ordered_by_gates(Stamp earlier) const {
   if (!thread->clock) return false;
   const std::vector<std::uint32_t>& known = *thread->clock;
   const auto threads = static_cast<std::size_t>(launch->block);
+  if ((earlier & kEngine) != 0) {
+    const std::size_t gate = index_of_gate(thread_of(earlier));
+    return gate < known.size() && time_of(earlier) < known[gate];
+  }
   const std::size_t index = index_in_cluster(thread_of(earlier));
-  if (index >= known.size()) return false;
+  if (index >= threads_of_cluster()) return false;
   std::size_t first = index, count = 1;
   switch (circle_of(earlier)) {
     case Circle::thread: break;
     case Circle::group: first = index / 32 * 32, count = 32; break;
     case Circle::block: first = index / threads * threads, count = threads; break;
-    default: first = 0, count = known.size();
+    default: first = 0, count = threads_of_cluster();
   }
   return std::all_of(known.begin() + static_cast<std::ptrdiff_t>(first),
                      known.begin() + static_cast<std::ptrdiff_t>(first + count),
@@ -169,11 +179,16 @@ void check_visitors() {
     }
 }
 
+Stamp brought_to(const Block& block, std::int64_t gate) {
+  const auto at = block.gates.find(gate);
+  return make_stamp(state->now, at == block.gates.end() ? kMaxThreads - 1 : at->second.number) | kEngine;
+}
+
 void bytes_arrive(Block& block, std::int64_t at, std::int64_t bytes) {
   Gate* gate = find_gate(block, at, "has a box brought");
   if (gate == nullptr) return;
-  std::vector<std::uint32_t> times = threads_of_cluster(nullptr);
-  times[index_in_cluster(state->thread->id)] = state->tick();
+  std::vector<std::uint32_t> times = times_of(nullptr);
+  times[index_of_gate(gate->number)] = state->tick();
   gate->gathered = join(gate->gathered, std::make_shared<const std::vector<std::uint32_t>>(std::move(times)));
   gate->missing -= bytes;
   ++state->progress;
@@ -185,9 +200,17 @@ void gate_open(std::int64_t at, int arrivals) {
   Block& block = *s.thread->block;
   if (locate_shared(block, at, 8, 8) == nullptr) return;
   if (block.gates.contains(at)) found(Finding::race, place(at), "is opened twice");
+  if (block.gates.size() == kMostGates) {
+    found(Finding::out_of_bounds, place(at),
+          "is one more than the " + std::to_string(kMostGates) + " that are counted");
+    return;
+  }
   s.gated = true;
+  const auto number =
+      static_cast<std::uint32_t>(block.index * kMostGates) + static_cast<std::uint32_t>(block.gates.size());
   Gate& gate = block.gates[at] = Gate{};
   gate.opened = s.stamp();
+  gate.number = number;
   gate.arrivals = gate.pending = arrivals;
 }
 void gates_opened() {

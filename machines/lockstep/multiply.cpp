@@ -128,21 +128,31 @@ std::size_t covered(const Thread& thread, int pending) {
   }));
 }
 
+// What a product of a group of 32 multiplies: 16 rows of its left factor.
+struct Factors {
+  Lines a, b;
+  int rows, cols;
+
+  Factors(const Thread& first, const Product& p)
+      : a{*first.block, static_cast<std::int64_t>(p.a), (p.form & kLeftAlong) != 0},
+        b{*first.block, static_cast<std::int64_t>(p.b), (p.form & kRightAlong) != 0},
+        rows(first.index / 32 % 4 * kRows),
+        cols(2 * p.count) {}
+  bool read() const { return a.read(rows, kRows) && b.read(0, cols); }
+};
+
 // One product of a group of 32, whose sums are `count` a thread.
 void run_product(Thread* first, std::size_t number) {
   const Product p = first->products[number];
-  Block& block = *first->block;
-  const Lines a{block, static_cast<std::int64_t>(p.a), (p.form & kLeftAlong) != 0};
-  const Lines b{block, static_cast<std::int64_t>(p.b), (p.form & kRightAlong) != 0};
-  const int rows = first->index / 32 % 4 * kRows, cols = 2 * p.count;
-  if (!a.read(rows, kRows) || !b.read(0, cols)) return;
+  const Factors f(*first, p);
+  if (!f.read()) return;
   Sums sums;
   for (std::size_t lane = 0; lane < 32; ++lane)
     sums[lane] = held_by(first[lane], first[lane].products[number].sums)->words.data();
   if ((p.form & kByteProducts) != 0)
-    multiply_bytes(a, b, rows, cols, p.accumulate, sums);
+    multiply_bytes(f.a, f.b, f.rows, f.cols, p.accumulate, sums);
   else
-    multiply_halves(a, b, rows, cols, (p.form & kBf16Products) != 0, p.accumulate, sums);
+    multiply_halves(f.a, f.b, f.rows, f.cols, (p.form & kBf16Products) != 0, p.accumulate, sums);
 }
 
 // All 32 wait: every product that the wait covers is made, the memory read by the first of them.
@@ -189,6 +199,8 @@ void multiply(void* sums, int count, int form, std::uint64_t a, std::uint64_t b,
     for (int i = 0; i < count; ++i) std::memcpy(static_cast<std::byte*>(sums) + 4 * i, &kOnItsWay, 4);
   }
   me.products.push_back({sums, count, form, a, b, accumulate, me.multiply_commits});
+  // On a GPU it may begin at once, and end as late as the wait: both must find the factors there.
+  if (me.index % 32 == 0) static_cast<void>(Factors(me, me.products.back()).read());
 }
 void multiply_fence() { state->thread->multiply_fenced = true; }
 void multiply_commit() { ++state->thread->multiply_commits; }

@@ -46,7 +46,7 @@ inline bool joined(Stamp readers, Stamp mine) {
 }
 
 // Passes the cells of one access; `initialised_from` is the time from which a write counts. Neighbours mostly carry
-// the same stamps, so a cell like the one before costs two comparisons. `by`: the copy engine, or nobody.
+// the same stamps, so a cell like the one before costs two comparisons. `by`: the stamp of the copy engine, or none.
 template <Sort sort, class Where>
 void pass(Cell* cell, int count, std::uint32_t settled, std::uint32_t initialised_from, Where where,
           bool among_gates = false, Stamp by = 0) {
@@ -99,7 +99,7 @@ void pass(Cell* cell, int count, std::uint32_t settled, std::uint32_t initialise
           told = true;
           found_race(where(), does(sort), read, constant ? "read as constant" : "read");
         }
-        next = mine | by;
+        next = by != 0 ? by : mine;
         if (sort == Sort::atomic) next = changed_with(cell, write, both_atomic && !write_harmless);
       }
     }

@@ -103,7 +103,9 @@ void found_race(const std::string& where, const char* does, Stamp other, const c
   if (first / block != static_cast<std::uint32_t>(state->thread->block->index))
     who += " of block " + std::to_string(first / block);
   if (circle_of(other) != Circle::thread) who += " (with others)";
-  if ((other & kEngine) != 0) who = "the copy engine, for " + who + ",";
+  if ((other & kEngine) != 0)
+    who = "the copy engine, for gate " + std::to_string(thread_of(other) % kMostGates) + " of block " +
+          std::to_string(thread_of(other) / kMostGates) + ",";
   found(Finding::race, where, std::string("is where it ") + does + " what " + who + " " + did + ", in no order");
 }
 

@@ -18,8 +18,9 @@ enum class Circle : std::uint32_t { thread, group, block, cluster, grid, listed 
 inline constexpr Stamp kCircleBits = 7;
 inline constexpr Stamp kAtomic = 8;     // by an atomic operation
 inline constexpr Stamp kConstant = 16;  // by load_constant: nothing may write it in this launch
-inline constexpr Stamp kEngine = 32;    // by the copy engine, for that thread: only a gate orders it
+inline constexpr Stamp kEngine = 32;    // by the copy engine: in the thread's place its gate, which alone orders it
 inline constexpr int kMaxThreads = 1 << 24;
+inline constexpr int kMostGates = 64;  // of a block
 
 constexpr Stamp make_stamp(std::uint32_t time, std::uint32_t thread) {
   return static_cast<Stamp>(time) << 32 | static_cast<Stamp>(thread) << 8;

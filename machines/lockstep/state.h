@@ -41,7 +41,8 @@ struct Copy {  // asynchronous, on its way to shared memory
   std::uint32_t sent;  // time
 };
 
-// Of every thread of a cluster the time before which what it did lies before what the owner does, known by gates.
+// Of every thread of a cluster the time before which what it did lies before what the owner does, known by gates;
+// behind them the same of every gate and the boxes that were brought to it.
 using Clock = std::shared_ptr<const std::vector<std::uint32_t>>;
 Clock join(const Clock& a, const Clock& b);
 
@@ -118,7 +119,8 @@ struct Mailbox {
 // Lets a phase pass when so many have arrived and the bytes that were announced have come.
 struct Gate {
   Stamp opened = 0;
-  bool told = false;  // by gates_opened
+  std::uint32_t number = 0;  // among those of all blocks
+  bool told = false;         // by gates_opened
   int arrivals = 0, pending = 0;
   std::int64_t missing = 0;    // bytes; below zero where they came before they were expected
   std::uint32_t complete = 0;  // phases
@@ -212,7 +214,8 @@ void announce(std::uintptr_t counter);
 Stamp readers_with(Stamp touched, Stamp mine);
 // All 32 threads of a group arrive; the last one calls `last` with the first of them before they go on (order.cpp).
 void meet(At at, void (*last)(Thread* first, int argument) = nullptr, int argument = 0);
-// What a thread tells by an arrival; bytes that come to a gate (gates.cpp).
+// The stamp of what the copy engine brings to a gate now; bytes that come to it (gates.cpp).
+Stamp brought_to(const Block& block, std::int64_t gate);
 void bytes_arrive(Block& block, std::int64_t gate, std::int64_t bytes);
 // Notes that the current thread comes to another block's memory, and whether it may (gates.cpp).
 bool visit(Block& block, std::int64_t at, const char* does);

@@ -103,10 +103,10 @@ TEST(Lockstep, AGateThatLacksBytesIsADeadlockThatNamesIt) {
 
 // A box of 16 lines by 64 halves through shared memory, from one matrix to another of 10 lines by 40.
 constexpr int kLines = 10, kCols = 40;
-enum class Left { nothing, gate, fence, wait };
+enum class Left { nothing, gate, other_gate, fence, wait };
 struct Copied {
   Buffer<u16> x{kLines * kCols}, y{kLines * kCols};
-  Problem problem{{.name = "box", .block = 32, .shared_bytes = 4096 + 8}, {x.input("x"), y.output("y")}};
+  Problem problem{{.name = "box", .block = 32, .shared_bytes = 4096 + 16}, {x.input("x"), y.output("y")}};
   static Map map_of(Buffer<u16>& m) {
     lockstep::BoxMap box;
     box.mark = lockstep::BoxMap::kMark;
@@ -126,17 +126,20 @@ struct Copied {
   // The copy has each line two further up and a column to the left.
   void operator()(Left left) {
     const int t = thread_index();
-    const Gate gate = shared<u64>(4096);
+    const Gate gate = shared<u64>(4096), other = shared<u64>(4104);
     const Shared<u16> in = shared<u16>(0), out = shared<u16>(2048);
     const auto half = [](int line, int col) { return line * 64 + ((col / 8) ^ (line % 8)) * 8 + col % 8; };
     if (t == 0) {
       gate_open(gate, 1);
+      gate_open(other, 1);
       gates_opened();
       gate_expect(gate, 2048);
       load_box(in, map_of(x), -1, 2, 0, gate);
+      gate_arrive(other);
     }
     barrier();
-    if (left != Left::gate) gate_await(gate, 0);
+    if (left == Left::other_gate) gate_await(other, 0);
+    if (left != Left::gate && left != Left::other_gate) gate_await(gate, 0);
     for (int i = t; i < 16 * 64; i += 32) {
       const u16 v = in[half(i / 64, i % 64)];
       out[half(i / 64, i % 64)] = v;
@@ -164,6 +167,10 @@ TEST(Lockstep, ABoxIsZeroOutsideItsMatrixAndNotWrittenThere) {
 TEST(Lockstep, ABoxIsThereForThoseThatPassedItsGate) {
   Copied s;
   expect_finding(s.problem, Finding::race, [&] { s(Left::gate); }, "copy engine");
+}
+TEST(Lockstep, ABoxIsToldByNoOtherGateThatItsThreadArrivesAtLater) {
+  Copied s;
+  expect_finding(s.problem, Finding::race, [&] { s(Left::other_gate); }, "copy engine");
 }
 TEST(Lockstep, WhatTheCopyEngineReadsIsFencedForIt) {
   Copied s;
@@ -200,6 +207,24 @@ TEST(Lockstep, SumsAreThereAfterTheWaitAndNotBefore) {
         return true;
       });
   expect_finding(problem, Finding::race, [&] { kernel(false); }, "multiply_fence comes first");
+}
+
+// On a GPU a product may have read all of its factors long before the wait.
+TEST(Lockstep, FactorsAreThereBeforeTheirProductAndNotOnlyBeforeTheWait) {
+  const Problem problem{{.name = "hasty", .block = 128, .shared_bytes = 192 * 128}, {}};
+  const auto kernel = [](bool hasty) {
+    for (int i = thread_index(); i < 192 * 64; i += 128) shared<u16>(0)[i] = 0x0101;
+    boxes_fence();
+    if (!hasty) barrier();
+    int sums[64] = {};
+    multiply_fence();
+    multiply(sums, factor_at(shared<u16>(0)), factor_at(shared<u16>(64 * 128)), true);
+    multiply_commit();
+    if (hasty) barrier();
+    multiply_wait<0>();
+  };
+  expect_clean(problem, [&] { kernel(false); }, kNothing, [] { return true; });
+  for (const Schedule schedule : kSchedules) EXPECT_FALSE(run_once(problem, schedule, [&] { kernel(true); }).clean());
 }
 
 }  // namespace
