@@ -59,9 +59,10 @@ std::vector<Resources> resources_in_ptxas_log(std::string_view log) {
 std::string_view tensor_core_warning(std::string_view log) {
   std::string_view found;
   base::for_each_line(log, [&](std::string_view line) {
-    const bool warns =
-        line.find("wgmma") != std::string_view::npos || line.find("setmaxnreg") != std::string_view::npos;
-    if (found.empty() && warns) found = line;
+    // A kernel may be named after either: only lines that speak of a loss count.
+    const auto has = [&](std::string_view word) { return line.find(word) != std::string_view::npos; };
+    const bool warns = has("Potential Performance Loss") || has("warning") || has("ignored");
+    if (found.empty() && warns && (has("wgmma") || has("setmaxnreg"))) found = line;
   });
   return found;
 }

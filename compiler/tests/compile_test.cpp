@@ -220,6 +220,10 @@ TEST(Resources, WarningsAboutTensorCoresAreFoundInTheAssemblersLog) {
       "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
       "ptxas info    : Used 168 registers, used 1 barriers\n";
   EXPECT_EQ(tensor_core_warning(clean), "");
+  // An operator of one's own may have any name.
+  EXPECT_EQ(tensor_core_warning("ptxas info    : Compiling entry function 'wgmma_forward' for 'sm_90a'\n"
+                                "ptxas info    : Function properties for setmaxnreg_forward\n"),
+            "");
   for (const char* warning :
        {"ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
         "insufficient register resources for the wgmma pipeline in the function 'k'",
