@@ -81,16 +81,17 @@ Status describe(const Problem& problem, Call& call, std::vector<Operands>& sets)
 template <class Allocate>
 bool place(const Problem& problem, std::vector<Operands>& sets, Call& call, const Allocate& allocate) {
   const Contract& contract = *problem.contract;
-  for (std::size_t t = 0; t < sets.size(); ++t)
-    for (std::size_t i = 0; i < contract.operands.size(); ++i) {
-      View& view = sets[t][i];
-      if (!view.present()) continue;
-      const int over = problem.in_place ? lies_over(contract, sets[t], i, problem.over) : -1;
-      if (over >= 0)
-        view.data = sets[t][static_cast<std::size_t>(over)].data;
-      else if (!allocate(view, problem.shift_of(t)))
-        return false;
-    }
+  const auto over = [&](std::size_t t, std::size_t i) {
+    return problem.in_place ? lies_over(contract, sets[t], i, problem.over) : -1;
+  };
+  for (std::size_t t = 0; t < sets.size(); ++t) {
+    Operands& set = sets[t];
+    for (std::size_t i = 0; i < contract.operands.size(); ++i)
+      if (set[i].present() && over(t, i) < 0 && !allocate(set[i], problem.shift_of(t))) return false;
+    // Then those that lie over others, which may come behind them in the contract.
+    for (std::size_t i = 0; i < contract.operands.size(); ++i)
+      if (set[i].present() && over(t, i) >= 0) set[i].data = set[static_cast<std::size_t>(over(t, i))].data;
+  }
   if (contract.list)
     call.list = sets;
   else
