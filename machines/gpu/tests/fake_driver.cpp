@@ -12,6 +12,7 @@
 #include <string>
 
 #include "machines/device/arguments.h"
+#include "machines/device/product_shape.h"
 #include "machines/gpu/nvidia_api.h"
 #include "machines/gpu/tests/fake_streams.h"
 #include "machines/gpu/tests/smoke_kernels.h"
@@ -363,7 +364,29 @@ int cuFuncGetAttribute(int* value, int, void* function) {
 }
 int cuFuncGetParamInfo(void* function, std::size_t, std::size_t* offset, std::size_t* bytes) {
   *offset = 0;
-  *bytes = is_smoke(static_cast<Function*>(function)->name) ? sizeof(Smoke) : sizeof(tokitai::device::Arguments);
+  const std::string& name = static_cast<Function*>(function)->name;
+  // Which of two a product takes is up to its plan: not known.
+  *bytes = is_smoke(name) ? sizeof(Smoke) : name.starts_with("gemm_") ? 0 : sizeof(tokitai::device::Arguments);
+  return 0;
+}
+// A map here is where its matrix begins. Refuses what the driver would, and memory that is nobody's.
+int cuTensorMapEncodeTiled(void* made, int type, unsigned rank, void* data, const std::uint64_t* size,
+                           const std::uint64_t* stride, const std::uint32_t* box, const std::uint32_t* every,
+                           int interleave, int swizzle, int promotion, int fill) {
+  const Lock lock(state().mutex);
+  const std::uint64_t element = std::uint64_t{1} << type, line = box[0] * element;
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  if (type > 2 || rank != 3 || begin % 16 != 0 || reinterpret_cast<std::uintptr_t>(made) % 64 != 0) return kInvalid;
+  if (interleave != 0 || (swizzle != 0 && swizzle != 3) || promotion > 3 || fill != 0) return kInvalid;
+  for (int d = 0; d < 3; ++d)
+    if (size[d] < 1 || size[d] > std::uint64_t{1} << 32 || box[d] < 1 || box[d] > 256 || every[d] != 1) return kInvalid;
+  for (int d = 0; d < 2; ++d)
+    if (stride[d] % 16 != 0 || stride[d] >= std::uint64_t{1} << 40) return kInvalid;
+  if (line % 16 != 0 || (swizzle == 3 && line > 128)) return kInvalid;
+  const std::uint64_t end = size[0] * element + (size[1] - 1) * stride[0] + (size[2] - 1) * stride[1];
+  if (!within(data, end, false)) return kInvalid;
+  std::memcpy(made, &data, sizeof(data));
+  ++state().counts.maps;
   return 0;
 }
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void*, int, std::size_t) { return *n = kResident, 0; }
@@ -382,6 +405,12 @@ int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** paramete
     return queue(config->stream, {.work = [=, c = *config] { smoke(name, arguments, c, cluster); }});
   }
   const auto arguments = *static_cast<const tokitai::device::Arguments*>(parameters[0]);
+  if (config->block[0] == tokitai::device::kProductThreads && name.starts_with("gemm_")) {
+    const auto& mapped = *static_cast<const tokitai::device::MappedArguments*>(parameters[0]);
+    for (int i = 0; i < tokitai::device::kMaps; ++i)
+      std::memcpy(&state().counts.mapped[i], mapped.map[i].word, sizeof(void*));
+    state().counts.workspace = arguments.workspace;
+  }
   for (const bool ends : {false, true})
     if (const int error = queue(config->stream, {.work =
                                                      [=] {

@@ -9,6 +9,10 @@ namespace tokitai::gpu::fake {
 struct Counts {
   int allocations = 0, copies_in = 0, copies_out = 0, fills = 0, waits = 0, modules = 0, launches = 0;
   int contexts = 0, events = 0, streams = 0;  // that are open now
+  int maps = 0;                               // made for the copy engine
+  // Of the last launch with maps: what they are of, and the workspace.
+  const void* mapped[device::kMaps] = {};
+  const void* workspace = nullptr;
 };
 // Does a kernel's work. A kernel begins, and ends later: others may begin and end meanwhile on other streams.
 using Runner = void (*)(const char* kernel, const device::Arguments& arguments, bool ends);

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "compiler/cache.h"
+#include "machines/device/product_shape.h"
 #include "machines/gpu/memo.h"
 #include "machines/gpu/tests/fixture.h"
 #include "tokitai/report.h"
@@ -17,7 +18,7 @@ const Call* planned = nullptr;  // shapes, types and options of the call a kerne
 
 void work(const char* kernel, const device::Arguments& a, bool ends) {
   const std::string_view name = kernel;
-  if (!ends || name.ends_with("_columns")) return;
+  if (!ends || name.ends_with("_columns") || name.ends_with("_pack")) return;
   if (!name.ends_with("_check")) return do_by_reference(*planned, a);
   ASSERT_EQ(*a.flag, device::kUnflagged);
   do_check(*planned, a);
@@ -126,6 +127,41 @@ TEST_F(GpuMachineTest, AnOutputOverAnInputStaysOneMemory) {
   const Status status = run(device, found.call());
   ASSERT_TRUE(status.ok()) << status.message();
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(bytes_of(here.operands[i]), bytes_of(found.call().operands[i])) << i;
+}
+
+// Maps are remembered with their launch: a call with other memory, of an operand or of the workspace, has its own.
+TEST_F(GpuMachineTest, MapsAreOfTheMemoryOfTheirCall) {
+  Device device = gpu();
+  std::vector<Buffer> buffers;
+  const auto check = [&](const Call& there, bool integers) {
+    ASSERT_TRUE(run(device, there).ok());
+    ASSERT_TRUE(device.wait().ok());
+    const fake::Counts counts = fake_driver().counts();
+    const auto* workspace = static_cast<const std::byte*>(counts.workspace);
+    const auto& a = there.operand(0);
+    EXPECT_EQ(counts.mapped[device::kLeftMap], integers ? workspace : a.data);
+    EXPECT_EQ(counts.mapped[device::kRightMap],
+              integers ? workspace + device::planes_bytes(a.rows(), a.cols()) : there.operand(1).data);
+    EXPECT_EQ(counts.mapped[device::kOutMap], there.operand(2).data);
+  };
+  for (const std::string arithmetic : {"hopper", "block15"}) {
+    const bool integers = arithmetic == "block15";
+    const Instance instance = made("gemm.forward m=140 n=136 k=72 type=f16 arithmetic=" + arithmetic);
+    const Instance larger = made("gemm.forward m=1400 n=136 k=720 type=f16 arithmetic=" + arithmetic);
+    const Call first = moved(device, instance.call(), buffers), second = moved(device, instance.call(), buffers),
+               other = moved(device, larger.call(), buffers);
+    check(first, integers);
+    const int maps = fake_driver().counts().maps;
+    check(first, integers);
+    EXPECT_EQ(fake_driver().counts().maps, maps);
+    check(second, integers);
+    EXPECT_GT(fake_driver().counts().maps, maps);
+    check(other, integers);
+    check(first, integers);
+    Call here = instance.call();
+    ASSERT_TRUE(open("reference").value().run(here).ok());
+    EXPECT_EQ(fetched(device, first.operands[2]), bytes_of(here.operands[2]));
+  }
 }
 
 TEST_F(GpuMachineTest, ARefusedCallCopiesNothingBack) {
