@@ -107,6 +107,8 @@ TEST(AuditPtx, LetsHoppersSumsPassWhereTheyAreDeclaredAndNoOthers) {
   EXPECT_EQ(findings("wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%f1}, %rd1, %rd2, p, 1, 1, 0, 0;"), 1u);
   EXPECT_EQ(findings("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%f1}, %rd1, %rd2, p, 1, 1;"), 1u);
   EXPECT_EQ(findings("wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e5m2 {%f1}, %rd1, %rd2, p, 1, 1;"), 1u);
+  EXPECT_EQ(findings("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f1}, %rd1, %rd2, %r1, 0, p, 1, 1, 0, 0;"),
+            1u);
   EXPECT_EQ(findings("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f2};"), 1u);
   EXPECT_EQ(findings("add.f32 %f1, %f2, %f3;"), 1u);
   // Integers need no declaration.
