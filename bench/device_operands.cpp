@@ -10,7 +10,6 @@
 namespace tokitai::bench {
 namespace {
 
-constexpr std::uint64_t kSeed = 1;
 constexpr std::int64_t kDrawn = std::int64_t{1} << 20;
 constexpr int kDevicePoison = 0x5a, kHostPoison = 0xa5;
 
@@ -71,7 +70,7 @@ Status DeviceOperands::put_indices(const problems::Problem& problem, std::size_t
   host.resize(static_cast<std::size_t>(problems::extent_of(view)));
   View here = view;
   here.data = host.data();
-  problems::fill_indices(here, problem.size(spec.below), problem.spread, kSeed, operand + 1, left_out(call_, spec));
+  problems::fill_integers(problem, call_, spec, here, operand + 1);
   return device.copy_in(view.data, host.data(), static_cast<std::int64_t>(host.size()));
 }
 
@@ -89,7 +88,7 @@ Result<const DeviceOperands::Pattern*> DeviceOperands::pattern(const problems::P
   const bool sums = view.type == Type::i64;  // a count: nothing reads it
   if (read(operand) && !sums) {
     const View drawn{host.data(), view.type, 1, {kDrawn, 1}, 1};
-    problems::fill(drawn, problem.family, kSeed, operand + 1, spec.nonnegative, problems::Filling::whole);
+    problems::fill(drawn, problem.family, problems::kSeed, operand + 1, spec.nonnegative, problems::Filling::whole);
   }
   Pattern& made = patterns_[operand];
   made.bytes = static_cast<std::int64_t>(host.size());

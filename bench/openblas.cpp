@@ -34,7 +34,8 @@ Result<Peer> openblas_peer(const std::vector<problems::Problem>& problems, int t
   set_threads(threads);
   Peer peer;
   for (const problems::Problem& problem : problems) {
-    if (pattern_of(*problem.contract) != Pattern::tile) continue;
+    const Record record = describe(plainest_way(*problem.contract));
+    if (record.pattern != Pattern::tile || record.offsets >= 0) continue;
     // The factor that has the output's rows comes first; the size that both have and the output lacks is the inner one.
     const auto& operands = problem.contract->operands;
     const std::string_view rows = operands[2].shape[0], cols = operands[2].shape[1];

@@ -83,7 +83,7 @@ std::string sizes_text(const Problem& problem) {
   else
     for (std::int64_t n : problem.list) text += fmt::format("{}{}", text.empty() ? "n " : " + ", n);
   for (const OperandSpec& spec : problem.contract->operands)
-    if (spec.type == TypeRule::index && spec.name == "index")
+    if ((spec.type == TypeRule::index && spec.name == "index") || !spec.ascend_to.empty())
       text += problem.spread == problems::Spread::zipf    ? ", zipf"
               : problem.spread == problems::Spread::equal ? ", all equal"
                                                           : "";

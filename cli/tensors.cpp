@@ -123,8 +123,10 @@ Status Tensors::input(std::size_t operand, std::size_t tensor, View& view, Symbo
     make_dense(view);
   }
   if (spec.type == TypeRule::storage && !storage_) storage_ = type;
-  for (int d = 0; d < view.rank; ++d)
-    symbols.emplace_back(spec.shape[static_cast<std::size_t>(d)], view.shape[static_cast<std::size_t>(d)]);
+  for (int d = 0; d < view.rank; ++d) {
+    const Size size = size_named(spec.shape[static_cast<std::size_t>(d)]);
+    symbols.emplace_back(size.symbol, view.shape[static_cast<std::size_t>(d)] - size.more);
+  }
   if (Status s = allocate(operand, tensor, view); !s.ok()) return s;
   inputs_.push_back({label, path, header.value(), view.data});
   return {};
@@ -150,12 +152,12 @@ Status Tensors::output(std::size_t operand, std::size_t tensor, Operands& set, c
   if (!request_->outputs[operand].empty()) view.type = request_->outputs[operand][tensor].type.value_or(view.type);
   view.rank = spec.rank();
   for (std::size_t d = 0; d < static_cast<std::size_t>(view.rank); ++d) {
-    const auto bound =
-        std::find_if(symbols.begin(), symbols.end(), [&](const auto& s) { return s.first == spec.shape[d]; });
+    const auto [symbol, more] = size_named(spec.shape[d]);
+    const std::string_view name = symbol;
+    const auto bound = std::find_if(symbols.begin(), symbols.end(), [&](const auto& s) { return s.first == name; });
     if (bound == symbols.end())
-      return fail(
-          fmt::format("no input tells the size {} of {}; give --set {}=N", spec.shape[d], spec.name, spec.shape[d]));
-    view.shape[d] = bound->second;
+      return fail(fmt::format("no input tells the size {} of {}; give --set {}=N", name, spec.name, name));
+    view.shape[d] = bound->second + more;
   }
   make_dense(view);
   return allocate(operand, tensor, view);

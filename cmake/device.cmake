@@ -10,7 +10,7 @@ function(tokitai_device)
     machines/device/plans.h machines/device/row.h machines/device/row_exchange.h machines/device/row_kernels.h machines/device/row_shape.h
     machines/device/row_staging.h machines/device/row_values.h
     machines/device/each.h machines/device/each_tensor.h machines/device/exact.h machines/device/pack.h machines/device/list_sum.h machines/device/list_sum_shape.h
-    machines/device/segment.h machines/device/segment_rows.h machines/device/segment_scatter.h machines/device/segment_shape.h machines/device/segment_sums.h machines/device/sort.h machines/device/tile.h
+    machines/device/segment.h machines/device/segment_rows.h machines/device/segment_scatter.h machines/device/segment_shape.h machines/device/segment_sums.h machines/device/sort.h machines/device/tile.h machines/device/tile_groups.h machines/device/groups.h
     machines/device/tile_shape.h machines/device/alias_tensor.h machines/device/multiply.h machines/device/product.h machines/device/product_integers.h machines/device/product_pack.h machines/device/product_ring.h
     machines/device/product_shape.h machines/device/place_product.h
     machines/lockstep/alias.h machines/lockstep/alias_tensor.h machines/lockstep/kernel_text.h machines/lockstep/makers.inc machines/lockstep/pointers.h machines/lockstep/strict.h

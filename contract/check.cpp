@@ -201,11 +201,15 @@ class Checker {
       }
   }
 
-  Status bind(std::string_view symbol, std::int64_t value, const View& v, int operand) {
+  Status bind(std::string_view size, std::int64_t extent, const View& v, int operand) {
+    const auto [symbol, more] = size_named(size);
+    const std::int64_t value = std::max<std::int64_t>(extent, -1) - more;
     const auto name = [&] { return label(contract_.operands[static_cast<std::size_t>(operand)].name); };
-    if (value < 0) return fail(fmt::format("{} has shape {}; {} must not be negative", name(), shape_text(v), symbol));
-    if (value == 0 && !contract_.list)
-      return fail(fmt::format("{} is empty: shape {}; {} must be at least 1", name(), shape_text(v), symbol));
+    if (extent < 0) return fail(fmt::format("{} has shape {}; {} must not be negative", name(), shape_text(v), size));
+    if (extent == 0 && !contract_.list)
+      return fail(fmt::format("{} is empty: shape {}; {} must be at least {}", name(), shape_text(v), size, 1 + more));
+    if (value == 0 && more > 0)
+      return fail(fmt::format("{} has shape {}; {} must be at least {}", name(), shape_text(v), size, 1 + more));
     if (symbol == "1")
       return value == 1 ? Status() : fail(fmt::format("{} has shape {}; it must be [1]", name(), shape_text(v)));
     for (const Limit& limit : contract_.limits)

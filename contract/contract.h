@@ -27,7 +27,8 @@ struct OperandSpec {
   std::string_view name;
   Role role;
   TypeRule type;
-  std::array<std::string_view, kMaxRank> shape;  // symbols; an empty one ends the shape; "1" is the number
+  std::array<std::string_view, kMaxRank> shape;  // symbols; an empty one ends the shape; "1" is the number; "n+1" is
+                                                 // one more than n, which another operand has
   std::string_view text;
   bool optional = false;
   std::string_view may_alias = {};  // operands this output may be written over, one of them; words
@@ -37,12 +38,22 @@ struct OperandSpec {
   std::string_view saved_as = {};   // an output that the backward reads as that operand of this one, where it is given
 
   bool may_lie_over(std::string_view operand) const;
-  bool nonnegative = false;        // numbers below zero have no meaning: a second moment, the reciprocal of a root
-  std::string_view below = {};     // of indices: the size they stay below
-  std::string_view left_out = {};  // of indices: the option whose value stands for none
+  bool nonnegative = false;         // numbers below zero have no meaning: a second moment, the reciprocal of a root
+  std::string_view below = {};      // of indices: the size they stay below
+  std::string_view left_out = {};   // of indices: the option whose value stands for none
+  std::string_view ascend_to = {};  // of offsets: the size that they ascend to, from 0
 
   int rank() const { return static_cast<int>(std::find(shape.begin(), shape.end(), "") - shape.begin()); }
 };
+
+// What a shape's symbol stands for: a size, or one more than it.
+struct Size {
+  std::string_view symbol;
+  std::int64_t more = 0;
+};
+constexpr Size size_named(std::string_view symbol) {
+  return symbol.ends_with("+1") ? Size{symbol.substr(0, symbol.size() - 2), 1} : Size{symbol};
+}
 
 enum class OptionKind : std::uint8_t { f32, integer, flag, choice };
 

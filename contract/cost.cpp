@@ -47,6 +47,10 @@ class Formulas {
   };
   std::string_view name(int operand) const { return contract_.operands[static_cast<std::size_t>(operand)].name; }
   auto shape(int operand) const { return contract_.operands[static_cast<std::size_t>(operand)].shape; }
+  std::string_view last(int operand, int from_the_end) const {
+    const OperandSpec& spec = contract_.operands[static_cast<std::size_t>(operand)];
+    return spec.shape[static_cast<std::size_t>(spec.rank() - from_the_end)];
+  }
   static std::string times(std::int64_t count, const std::string& what) {
     return count == 0 ? "0" : count == 1 ? what : fmt::format("{} * {}", count, what);
   }
@@ -79,7 +83,7 @@ class Formulas {
   // What operations are counted by.
   std::string unit() const {
     if (plain_.pattern == Pattern::tile)
-      return fmt::format("{} * {} * {}", shape(plain_.out)[0], shape(plain_.out)[1],
+      return fmt::format("{} * {} * {}", last(plain_.out, 2), last(plain_.out, 1),
                          shape(plain_.a)[plain_.a_transposed ? 0 : 1]);
     return fmt::format("elements({})", name(plain_.pattern == Pattern::segment ? plain_.queries : 0));
   }

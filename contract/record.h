@@ -42,6 +42,7 @@ struct Record {
   bool accumulates = false;  // onto what was there
   int out = -1, a = -1, b = -1;  // tile: out = a b, from `start` on where it is given, plus `bias`
   int start = -1, bias = -1;
+  int offsets = -1;  // where it is one product per group: the operand that says which rows a group has
   Arithmetic arithmetic = Arithmetic::chain;
   bool a_transposed = false, b_transposed = false;
 };

@@ -39,7 +39,7 @@ Status well_formed(const Operator& one) {
   std::set<std::string_view> symbols;
   for (const OperandSpec& spec : c.operands)
     for (const std::string_view symbol : spec.shape)
-      if (!symbol.empty() && symbol != "1") symbols.insert(symbol);
+      if (!symbol.empty() && symbol != "1") symbols.insert(size_named(symbol).symbol);
   if (symbols.size() > std::size_t{kMaxSymbols})
     return refuse(fmt::format("its shapes have {} symbols; they may have {}", symbols.size(), kMaxSymbols));
   if (one.describe == nullptr) return refuse("nothing says what its definition asks for");

@@ -86,17 +86,38 @@ class Shapes {
     else
       expect(set_of(record_.index), {queries[0]}, "with one index for each row");
   }
+  // Of grouped products the first factor's rows are sorted by group. They are the product's too, or else what is summed
+  // over; what does not have them has a matrix per group.
   void tiles() {
+    const bool grouped = record_.offsets >= 0;
+    const auto matrices = [&](int operand) {
+      return grouped && operand == (record_.a_transposed ? record_.out : record_.b);
+    };
     for (const int operand : {record_.a, record_.b, record_.out})
-      if (of(operand).size() != 2) return refuse(operand, "a factor or a product has two sizes");
+      if (of(operand).size() != (matrices(operand) ? 3 : 2))
+        return refuse(operand, matrices(operand) ? "it must have a matrix per group: three sizes"
+                                                 : "a factor or a product has two sizes");
+    if (grouped) {
+      const Shape all = of(record_.a_transposed ? record_.out : record_.b);
+      const Shape offsets = of(record_.offsets);
+      if (offsets.size() != 1 || size_named(offsets[0]).symbol != all[0] || size_named(offsets[0]).more != 1)
+        return refuse(record_.offsets, fmt::format("as offsets it must be [{}+1]", all[0]));
+    }
+    const auto one = [&](int operand) {
+      const Shape shape = of(operand);
+      return matrices(operand) ? Shape{shape[1], shape[2]} : shape;
+    };
     const auto turned = [&](int operand, bool transposed) {
-      Shape shape = of(operand);
+      Shape shape = one(operand);
       if (transposed) std::swap(shape[0], shape[1]);
       return shape;
     };
     const Shape a = turned(record_.a, record_.a_transposed), b = turned(record_.b, record_.b_transposed);
     if (a[1] != b[0]) refuse(record_.b, fmt::format("what is summed over is {} in the other factor", a[1]));
-    expect(set_of(record_.out), {a[0], b[1]}, "as the product of both factors");
+    if (one(record_.out) != Shape{a[0], b[1]})
+      refuse(record_.out,
+             fmt::format("as the product of both factors it must be [{}{}, {}]",
+                         matrices(record_.out) ? fmt::format("{}, ", of(record_.out)[0]) : "", a[0], b[1]));
   }
 
   // Elements and rows are cut between rows.

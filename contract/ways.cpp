@@ -146,6 +146,7 @@ void add(Record& all, const Record& one) {
   all.b = one.b;
   all.a_transposed = one.a_transposed;
   all.b_transposed = one.b_transposed;
+  all.offsets = one.offsets;
 }
 
 }  // namespace

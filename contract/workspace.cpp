@@ -68,8 +68,10 @@ std::string workspace_formula(const Contract& contract) {
     case Pattern::segment:
       return record.sums ? fmt::format("8 * ({} + 2 + {})", shape(record.table)[0], shape(record.queries)[0]) : "0";
     case Pattern::tile: {
+      const std::string_view width = shape(
+          record.out)[static_cast<std::size_t>(contract.operands[static_cast<std::size_t>(record.out)].rank()) - 1];
       const std::string columns =
-          fmt::format("min({}, {} * ceil({}, {}))", kPanelColumns, kPanelUnit, shape(record.out)[1], kPanelUnit);
+          fmt::format("min({}, {} * ceil({}, {}))", kPanelColumns, kPanelUnit, width, kPanelUnit);
       bool chains = true, bias = false;
       for (const Call& way : ways_of(contract)) {
         chains = chains && describe(way).arithmetic == Arithmetic::chain;

@@ -96,6 +96,22 @@ void fill(const View& view, Family family, std::uint64_t seed, std::uint64_t str
     std::memcpy(base + bytes(view.line_offset(r)), base + bytes(view.line_offset(r % drawn_rows)), bytes(cols));
 }
 
+namespace {
+// An index in [0, limit), from a number between 0 and 1.
+std::int64_t spread_over(std::int64_t limit, Spread spread, double u) {
+  std::int64_t v = limit / 3;
+  if (spread == Spread::uniform) v = static_cast<std::int64_t>(u * static_cast<double>(limit));
+  if (spread == Spread::zipf) v = static_cast<std::int64_t>(std::pow(static_cast<double>(limit), u)) - 1;
+  return std::min(std::max<std::int64_t>(v, 0), limit - 1);
+}
+void write_integer(const View& view, std::int64_t at, std::int64_t value) {
+  if (view.type == Type::i32)
+    static_cast<std::int32_t*>(view.data)[at] = static_cast<std::int32_t>(value);
+  else
+    static_cast<std::int64_t*>(view.data)[at] = value;
+}
+}  // namespace
+
 void fill_indices(const View& view, std::int64_t limit, Spread spread, std::uint64_t seed, std::uint64_t stream,
                   const std::int64_t* hole) {
   const Philox random{.seed = seed, .stream = stream};
@@ -103,16 +119,24 @@ void fill_indices(const View& view, std::int64_t limit, Spread spread, std::uint
     const std::int64_t at = view.row_offset(i / view.cols()) + i % view.cols();
     const PhiloxWords words = random.at(static_cast<std::uint64_t>(i));
     const double u = (words.word[0] + 0.5) * 0x1p-32;
-    std::int64_t v = limit / 3;
-    if (spread == Spread::uniform) v = static_cast<std::int64_t>(u * static_cast<double>(limit));
-    if (spread == Spread::zipf) v = static_cast<std::int64_t>(std::pow(static_cast<double>(limit), u)) - 1;
-    v = std::min(std::max<std::int64_t>(v, 0), limit - 1);
-    if (hole != nullptr && words.word[1] % 16 == 0) v = *hole;
-    if (view.type == Type::i32)
-      static_cast<std::int32_t*>(view.data)[at] = static_cast<std::int32_t>(v);
-    else
-      static_cast<std::int64_t*>(view.data)[at] = v;
+    const bool left_out = hole != nullptr && words.word[1] % 16 == 0;
+    write_integer(view, at, left_out ? *hole : spread_over(limit, spread, u));
   }
+}
+
+void fill_offsets(const View& view, std::int64_t rows, Spread spread, std::uint64_t seed, std::uint64_t stream) {
+  const Philox random{.seed = seed, .stream = stream};
+  const std::int64_t groups = view.elements() - 1;
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(groups), 0);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const double u = (random.at(static_cast<std::uint64_t>(r)).word[0] + 0.5) * 0x1p-32;
+    std::int64_t group = spread == Spread::equal ? r * groups / rows : spread_over(groups, spread, u);
+    if (spread != Spread::equal && group % 4 == 3) --group;
+    ++sizes[static_cast<std::size_t>(group)];
+  }
+  write_integer(view, 0, 0);
+  std::int64_t end = 0;
+  for (std::int64_t g = 0; g < groups; ++g) write_integer(view, g + 1, end += sizes[static_cast<std::size_t>(g)]);
 }
 
 }  // namespace tokitai::problems

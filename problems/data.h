@@ -34,4 +34,8 @@ void fill(const View& view, Family family, std::uint64_t seed, std::uint64_t str
 void fill_indices(const View& view, std::int64_t limit, Spread spread, std::uint64_t seed, std::uint64_t stream,
                   const std::int64_t* hole);
 
+// Fills an integer view with offsets that ascend from 0 to `rows`: those of groups that have as many rows, or, where
+// `spread` is not equal, of a row's group drawn as an index is, every fourth group left empty.
+void fill_offsets(const View& view, std::int64_t rows, Spread spread, std::uint64_t seed, std::uint64_t stream);
+
 }  // namespace tokitai::problems

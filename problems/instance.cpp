@@ -125,6 +125,14 @@ bool has_batch(const Contract& contract, std::size_t operand) {
   return !contract.batch.empty() && std::find(shape.begin(), shape.end(), contract.batch) != shape.end();
 }
 
+void fill_integers(const Problem& problem, const Call& call, const OperandSpec& spec, const View& view,
+                   std::uint64_t stream) {
+  if (spec.ascend_to.empty())
+    fill_indices(view, problem.size(spec.below), problem.spread, kSeed, stream, left_out(call, spec));
+  else
+    fill_offsets(view, problem.size(spec.ascend_to), problem.spread, kSeed, stream);
+}
+
 std::int64_t batch_of(const Problem& problem) {
   if (!problem.contract->list) return problem.size(problem.contract->batch);
   return std::accumulate(problem.list.begin(), problem.list.end(), std::int64_t{0});
@@ -216,7 +224,7 @@ Status Instance::fill_operands(const Problem& problem, Filling filling) {
       if (!read(i)) continue;
       if (!lies_over(i)) {
         if (spec.type == TypeRule::index)
-          fill_indices(view, problem.size(spec.below), problem.spread, kSeed, stream, left_out(call_, spec));
+          fill_integers(problem, call_, spec, view, stream);
         else
           fill(view, problem.family, kSeed, stream, spec.nonnegative, filling);
       }

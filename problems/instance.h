@@ -20,6 +20,10 @@ std::int64_t extent_of(const View& view);
 // The checked call of a problem over memory that is not there: for planning, which reads no element.
 Result<Call> call_without_memory(const Problem& problem);
 
+// Fills an integer operand of a problem's call: with indices, or with offsets.
+void fill_integers(const Problem& problem, const Call& call, const OperandSpec& spec, const View& view,
+                   std::uint64_t stream);
+
 // The size of a problem's batch dimension, of a list all its elements in a row; and a call over a part of it only, with
 // the tensors that have elements there.
 std::int64_t batch_of(const Problem& problem);

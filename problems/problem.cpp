@@ -145,7 +145,8 @@ bool set(Problem& problem, const std::string& key, const std::string& value) {
       return true;
     }
     for (std::string_view symbol : spec.shape)
-      if (!symbol.empty() && symbol == key) return integer(value, problem.sizes.emplace_back(key, 0).second);
+      if (!symbol.empty() && size_named(symbol).symbol == key)
+        return integer(value, problem.sizes.emplace_back(key, 0).second);
   }
   if (problem.contract->option_index(key) < 0) return false;
   if (value != "none") problem.options.emplace_back(key, value);
@@ -175,6 +176,7 @@ bool Problem::is_single(const OperandSpec& operand) const {
 
 std::int64_t Problem::size(std::string_view symbol) const {
   if (symbol == "1") return 1;
+  if (const auto [base, more] = size_named(symbol); more != 0) return size(base) + more;
   for (const auto& [name, value] : sizes)
     if (name == symbol) return value;
   return 0;

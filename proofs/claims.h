@@ -25,7 +25,10 @@ void claim(const ProductRing& part, const Functions& f, Report& report);
 void claim(const ProductOutputs& part, const Functions& f, Report& report);
 void claim(const ProductBox& part, const Functions& f, Report& report);
 void claim(const ProductScales& part, const Functions& f, Report& report);
+void claim(const SlotTable& part, const Functions& f, Report& report);
+void claim(const ProductGroups& part, const Functions& f, Report& report);
 void claim(const PackedSpace& part, const Functions& f, Report& report);
+void claim(const PackedGroups& part, const Functions& f, Report& report);
 void claim(const PackedFactor& part, const Functions& f, Report& report);
 // The words that all of them are made of.
 void claim_places(const Functions& f, Report& report);

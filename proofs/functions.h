@@ -157,6 +157,8 @@ struct Functions {
   device::LoaderShape (*loader_shape)(const device::TilePlan&, int, bool, int) = device::loader_shape;
   Long (*tile_first_row)(Int, Long, int) = device::tile_first_row;
   Long (*tile_first_col)(Int, Long, int) = device::tile_first_col;
+  Long (*line_of_tiles)(Int, Long) = device::line_of_tiles;
+  Long (*tile_row_in_matrix)(Long, Long, int) = device::tile_row_in_matrix;
   Int (*tile_row)(Int, Int, int, int, int) = device::tile_row;
   Int (*tile_col)(Int, Int, int, int, int) = device::tile_col;
   Int (*first_of_four)(Int) = device::first_of_four;
@@ -213,7 +215,6 @@ struct Functions {
   Int (*slot_scales)(Int, int) = device::slot_scales;
   Int (*row_scale)(Int, Int) = device::row_scale;
   Int (*first_scale)(Int) = device::first_scale;
-  Int (*scale_corner)(Int) = device::scale_corner;
   Int (*col_scales)(Int, Int) = device::col_scales;
   int (*ring_byte)() = device::ring_byte;
   int (*staging_byte)(const device::ProductPlan&) = device::staging_byte;
@@ -221,7 +222,35 @@ struct Functions {
   int (*scales_byte)(const device::ProductPlan&) = device::scales_byte;
   int (*gates_byte)(const device::ProductPlan&) = device::gates_byte;
 
+  // --- product, groups
+  Long (*slot_behind)(Long, Long, Long, int) = device::slot_behind;
+  Long (*slot_first)(Long, Long, Long, int) = device::slot_first;
+  Long (*first_slots_begin)(Long) = device::first_slots_begin;
+  Long (*slots_begin)(Long) = device::slots_begin;
+  Long (*first_group_of)(Int, Long) = device::first_group_of;
+  int (*slot_counts_byte)() = device::slot_counts_byte;
+  Long (*slot_word)(Long) = device::slot_word;
+  Long (*slot_of_line)(Int) = device::slot_of_line;
+  Long (*slot_of_row)(Long, int) = device::slot_of_row;
+  Long (*row_in_slot)(Long, int) = device::row_in_slot;
+  Int (*given_group)(Int, Int) = device::given_group;
+  Int (*given_corner)(Int, Int) = device::given_corner;
+  Int (*corner_behind)(Int, Int, int) = device::corner_behind;
+  Int (*matrix_of_line)(Int, Int) = device::matrix_of_line;
+  Int (*line_in_matrix)(Int, Int) = device::line_in_matrix;
+  Int (*given_slot)(Int, Int) = device::given_slot;
+  Int (*scale_behind)(Int, Int, int) = device::scale_behind;
+  Int (*matrix_plane)(Int, Int, int) = device::matrix_plane;
+  Long (*row_of_matrix)(Long, Long, Long) = device::row_of_matrix;
+  Int (*cleared_row)(Int, Int, Int) = device::cleared_row;
+  Int (*cleared_half)(Int, int, Int, Int, Int) = device::cleared_half;
+  Long (*task_matrix)(Long, Long) = device::task_matrix;
+  Long (*slots_of)(Long, Long, int) = device::slots_of;
+  Long (*first_slots_bytes)(Long) = device::first_slots_bytes;
+  Long (*slot_table_bytes)(Long, Long) = device::slot_table_bytes;
+
   // --- product, what is packed before it
+  device::Packing<Long> (*packing_of)(const device::PackPlan&, bool, bool, Long, Long, Long, Long) = device::packing_of;
   Long (*planes_begin)(Long) = device::planes_begin;
   Long (*packed_scales_begin)(Long) = device::packed_scales_begin;
   Long (*plane_word)(Int, Long, Long, Long, Long) = device::plane_word;

@@ -17,6 +17,8 @@ inline constexpr std::int64_t kMostResident = std::int64_t{1} << 20;
 // Of a product on tensor cores: extents, and tiles of its output (plan_product.cpp).
 inline constexpr std::int64_t kMostExtent = (std::int64_t{1} << 31) - 65536;
 inline constexpr std::int64_t kMostTiles = (std::int64_t{1} << 31) - (std::int64_t{1} << 20);
+// Elements of an operand: contract/check.cpp.
+inline constexpr std::int64_t kMostStored = std::int64_t{1} << 47;
 // Items of a cooperative launch that are numbered: rows times slabs of columns.
 inline constexpr std::int64_t kMostItems = std::int64_t{1} << 60;
 

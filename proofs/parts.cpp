@@ -1,6 +1,7 @@
 // Cuts plans into the parts that claims speak about.
 #include <variant>
 
+#include "machines/device/product_shape.h"
 #include "machines/device/row_shape.h"
 #include "numerics/block15.h"
 #include "proofs/planned.h"
@@ -67,9 +68,12 @@ struct Cutter {
   };
   FactorShape shape_of(int i) const {
     const auto& operands = call.contract->operands;
-    const std::string_view rows = operands[2].shape[0], cols = operands[2].shape[1];
-    const auto& shape = operands[static_cast<std::size_t>(i)].shape;
-    return {shape[0] == cols || shape[1] == cols, shape[1] == rows || shape[1] == cols};
+    const auto last = [](const OperandSpec& spec, int from_the_end) {
+      return spec.shape[static_cast<std::size_t>(spec.rank() - from_the_end)];
+    };
+    const std::string_view rows = last(operands[2], 2), cols = last(operands[2], 1);
+    const OperandSpec& factor = operands[static_cast<std::size_t>(i)];
+    return {last(factor, 2) == cols || last(factor, 1) == cols, last(factor, 1) == rows || last(factor, 1) == cols};
   }
   void operator()(const device::ProductPlan& p) {
     const bool integers = p.arithmetic == Arithmetic::block15;
@@ -78,15 +82,28 @@ struct Cutter {
     ProductRing ring{p, {}, launch.shared_bytes};
     ring.plan.kinds = 0, ring.plan.band = 0, ring.plan.result = 2;  // say nothing about the ring
     ring.plan.boxed = ring.plan.two_sums = false;
+    ring.plan.offsets = -1;
+    if (!device::clears(p)) ring.plan.grouped = device::Grouped::no;
     for (int i = 0; i < 2; ++i) ring.along[shape_of(i).is_b ? 1 : 0] = !integers && shape_of(i).along;
     parts.emplace_back(ring);
     parts.emplace_back(ProductOutputs{p.cols, p.result, p.boxes});
     parts.emplace_back(ProductBox{p.result});
     if (integers) parts.emplace_back(ProductScales{p.cols});
+    if (p.grouped != device::Grouped::no) {
+      ProductGroups groups{ring.plan};
+      groups.plan.grouped = p.grouped, groups.plan.boxes = 1;
+      parts.emplace_back(groups);
+    }
   }
   void operator()(const device::PackPlan& p) {
     const bool integers = p.arithmetic == Arithmetic::block15;
-    parts.emplace_back(PackedSpace{integers});
+    PackedSpace space{p, {}};
+    space.plan.kinds = 0;  // says nothing about places
+    for (bool& aligned : space.plan.aligned) aligned = false;
+    for (int i = 0; i < 2; ++i) space.along[shape_of(i).is_b ? 1 : 0] = !integers && shape_of(i).along;
+    parts.emplace_back(space);
+    if (integers && p.grouped != device::Grouped::no)
+      parts.emplace_back(PackedGroups{p.slot_rows, p.grouped == device::Grouped::sums});
     for (int i = 0; i < 2; ++i)
       if (p.packed[shape_of(i).is_b ? 1 : 0]) {
         PackedFactor packed{integers, integers && shape_of(i).along, bytes_of(device::kind_at(p.kinds, i)), 0};
@@ -94,14 +111,19 @@ struct Cutter {
         parts.emplace_back(packed);
       }
   }
+  void operator()(const device::SlotPlan& p) { parts.emplace_back(SlotTable{p.slot_rows}); }
   void operator()(const device::TilePlan& p) {
     device::TilePlan tile = p;
     tile.kinds = 0;
+    tile.offsets = -1;
     tile.arithmetic = Arithmetic::chain;  // says nothing about places
     for (int& access : tile.access) access = 0;
     parts.emplace_back(TileOutputs{tile, launch.shared_bytes});
     const int out_vector = p.access[2] / bytes_of(device::kind_at(p.kinds, 2)) >= 4 ? 4 : 1;
-    parts.emplace_back(TileGrid{p.rows, p.cols, out_vector});
+    const auto grouped = p.offsets < 0               ? device::Grouped::no
+                         : call.operand(2).rank == 3 ? device::Grouped::sums
+                                                     : device::Grouped::rows;
+    parts.emplace_back(TileGrid{p.rows, p.cols, out_vector, grouped});
     parts.emplace_back(TileChain{p.inner, p.arithmetic == Arithmetic::block15 ? block15::kBlock : 0});
     for (int i = 0; i < 2; ++i) {
       TileFactor factor{tile, shape_of(i).along, shape_of(i).is_b};

@@ -51,7 +51,13 @@ Result<std::vector<Problem>> problems() {
     std::set<std::string_view> symbols;
     for (const OperandSpec& spec : contract.operands)
       for (const std::string_view symbol : spec.shape)
-        if (!symbol.empty() && symbol != "1") symbols.insert(symbol);
+        if (!symbol.empty() && symbol != "1") symbols.insert(size_named(symbol).symbol);
+    const auto sizes = [&](const char* values) {
+      std::string text;
+      for (const std::string_view symbol : symbols)
+        text += fmt::format(" {}={}", symbol, symbol == "groups" ? "1,7,300" : values);
+      return text;
+    };
     const auto& first = contract.operands[0].shape;
     std::string line(contract.name);
     const Pattern pattern = tokitai::pattern_of(contract);
@@ -61,17 +67,15 @@ Result<std::vector<Problem>> problems() {
     else if (pattern == Pattern::row && matrices)
       line += fmt::format(" {}=40 {}={} type=f16,f32 pad=0,1", first[0], first[1], cols);
     else if (pattern == Pattern::tile)
-      line += fmt::format(" {}={} type=f16,f32 single=no,yes", fmt::join(symbols, "=1,2,4,8,300,8192 "),
-                          "1,2,4,8,300,8192");
+      line += sizes("1,2,4,8,300,8192") + " type=f16,f32 single=no,yes";
     else
       continue;
     std::vector<std::string> lines{line};
     if (pattern ==
         Pattern::tile)  // rows that are aligned and rows that are not, as many tiles as fill a device or fewer
       for (const char* how : {" type=f16 arithmetic=hopper,block15", " type=f32 arithmetic=block15"})
-        lines.push_back(fmt::format("{} {}={}{} single=no,yes", contract.name,
-                                    fmt::join(symbols, "=1,8,300,1536,4095,4096,8192,12000,12001 "),
-                                    "1,8,300,1536,4095,4096,8192,12000,12001", how));
+        lines.push_back(
+            fmt::format("{}{}{} single=no,yes", contract.name, sizes("1,8,300,1536,4095,4096,8192,12000,12001"), how));
     for (const std::string& one_line : lines) {
       auto grid = problems::parse_problems(one_line);
       if (!grid.ok()) return grid.status();
@@ -120,8 +124,8 @@ Result<Subjects> planned() {
     const Pattern pattern = tokitai::pattern_of(*call->contract);
     for (const compiler::Target& target : kinds_of_target())
       for (int variant = 0; variant < device::kVariants; ++variant)
-        for (const int multiprocessors : {1, 132}) {
-          if (multiprocessors == 1 && pattern != Pattern::tile) continue;  // only tiles ask for them
+        for (const int multiprocessors : {1, 3, 132}) {                      // clusters of two leave one of three idle
+          if (multiprocessors != 132 && pattern != Pattern::tile) continue;  // only tiles ask for them
           auto program = device::plan(call.value(), {target, multiprocessors, variant});
           if (!program.ok()) return program.status();
           for (const device::Launch& launch : program->launches) collection.add(parts_of(call.value(), launch));

@@ -1,5 +1,5 @@
-// What is packed before a product on tensor cores: who packs which elements of a factor, and where they go. That
-// nothing is done twice is claimed by naming who does it.
+// What is packed before a product on tensor cores: who packs which elements of a factor. That nothing is done twice is
+// claimed by naming who does it.
 #include <limits>
 
 #include "proofs/claims.h"
@@ -8,139 +8,6 @@
 
 namespace tokitai::proofs {
 namespace {
-
-constexpr i64 kMostStored = i64{1} << 47;  // elements of a factor: contract/check.cpp
-
-// A factor: `lines` of the output by the contracted index, or the rows and columns that it is stored in.
-struct Sizes {
-  Sizes(Scope& s, const std::string& which)
-      : lines(s.any<i64>("lines" + which, 1, kMostExtent + 1)), inner(s.any<i64>("inner" + which, 1, kMostExtent + 1)) {
-    s.assume(*lines * *inner <= s.number(kMostStored));
-  }
-  Long lines, inner;
-};
-// What is known of the product of a size that is rounded up and another one.
-z3::expr rounded(const Long& up, const Long& size, int by, const Long& other) {
-  return in_order(*up, *size + by, *other, *up * *other, *size * *other + by * *other);
-}
-
-class Space {
- public:
-  Space(const PackedSpace& part, const Functions& functions, Report& to) : p(part), f(functions), report(to) {}
-
-  void integers() const {
-    Scope s(report);
-    const Sizes left(s, ""), right(s, "'");
-    s.assume(*left.inner == *right.inner);
-    for (const Sizes* one : {&left, &right}) {
-      const Long padded = f.padded_inner(one->inner), blocks = device::packed_parts(one->inner, 128);
-      const Long lines = f.padded_lines(one->lines);
-      s.lemma("a factor is padded to whole blocks and to 64 lines",
-              *padded >= *one->inner && *padded < *one->inner + 128 && z3::mod(*padded, 128) == 0 &&
-                  *padded == 128 * *blocks && *lines >= *one->lines && *lines < *one->lines + 64 &&
-                  z3::mod(*lines, 64) == 0);
-      s.assume(rounded(padded, one->inner, 128, one->lines) && rounded(lines, one->lines, 64, blocks) &&
-               in_order(*blocks, *one->inner + 1, *one->lines, *blocks * *one->lines,
-                        *one->inner * *one->lines + *one->lines));
-    }
-    const Long a = f.planes_bytes(left.lines, left.inner), b = f.planes_bytes(right.lines, right.inner);
-    const Long c = f.scales_bytes(left.lines, left.inner), d = f.scales_bytes(right.lines, right.inner);
-    s.claim("planes have a byte of each padded index of each line, scales a half of each padded line of each block",
-            *a == 2 * *left.lines * *f.padded_inner(left.inner) &&
-                *c == 2 * *device::packed_parts(left.inner, 128) * *f.padded_lines(left.lines));
-    // One behind the other, as product_pack.h and plan_product.cpp add them up.
-    const Long regions[] = {Long(s.ledger(), s.number(0)), a, a + b, a + b + c, a + b + c + d};
-    s.claim("no two packed regions overlap", *a > 0 && *b > 0 && *c > 0 && *d > 0);
-    for (int i = 0; i < 4; ++i)
-      s.claim("packed regions begin at multiples of 16 bytes, where their words and halves do",
-              z3::mod(*regions[i], 16) == 0 && 4 * *f.planes_begin(regions[i]) == *regions[i] &&
-                  2 * *f.packed_scales_begin(regions[i]) == *regions[i]);
-    s.claim_arithmetic("no size of what is packed leaves its type");
-  }
-  void rows() const {
-    Scope s(report);
-    const Sizes left(s, ""), right(s, "'");
-    for (const Sizes* one : {&left, &right}) {
-      const Long pieces = f.row_pieces(one->inner);
-      s.lemma("a row has whole pieces of eight", 8 * *pieces >= *one->inner && 8 * *pieces < *one->inner + 8);
-      s.assume(rounded(8 * pieces, one->inner, 8, one->lines));
-    }
-    const Long a = f.repacked_bytes(left.lines, left.inner), b = f.repacked_bytes(right.lines, right.inner);
-    s.claim("packed rows have 16 bytes of each piece", *a == 16 * *left.lines * *f.row_pieces(left.inner));
-    s.claim("no two packed regions overlap", *a > 0 && *b > 0);
-    s.claim("packed regions begin at multiples of 16 bytes, where their words and halves do",
-            z3::mod(*a, 16) == 0 && 4 * *f.planes_begin(a) == *a);
-    (void)(a + b);
-    s.claim_arithmetic("no size of what is packed leaves its type");
-  }
-  // Words of both planes, and scales: matrices whose rows begin at a padded index each.
-  void places() const {
-    for (int plane = 0; plane < 2; ++plane) {
-      Scope s(report);
-      const Sizes size(s, "");
-      const Long padded = f.padded_inner(size.inner), line = s.any<i64>("line", 0, kMostExtent);
-      const Long piece = s.any<i64>("index / 8", 0, kMostExtent / 8), inner = piece * 8;
-      s.assume(*line < *size.lines && *inner < *padded && rounded(padded, size.inner, 128, size.lines));
-      const z3::expr row = plane * *size.lines + *line, begin = row * *padded;
-      s.assume(in_order(row, plane * *size.lines + *size.lines, *padded, begin, (plane + 1) * *size.lines * *padded));
-      const Int at(s.ledger(), s.number(plane));
-      const Long word = f.plane_word(at, line, inner, size.lines, padded);
-      s.lemma("a word of a plane lies in its row of both planes", 4 * *word == begin + *inner);
-      s.claim("two words of a plane begin at a multiple of two", z3::mod(*word, 2) == 0);
-      s.claim("words of planes lie in them", *word >= 0 && 4 * (*word + 2) <= *f.planes_bytes(size.lines, size.inner));
-      s.claim_arithmetic("no place of a packed integer leaves its type");
-    }
-    matrix_places("bytes of packed planes", report);
-    scales();
-    matrix_places("packed scales", report);
-  }
-  void scales() const {
-    Scope s(report);
-    const Long far = s.any<i64>("line / 64", 0, kMostExtent / 64 + 1), lines = far * 64;
-    const Long none(s.ledger(), s.number(0));
-    for (int line = 0; line < 64; ++line)
-      s.claim("scales of a block lie in its row, each 64 lines in their order",
-              *f.packed_scale(none, lines + line, none) == *lines + line / 2 % 4 * 16 + line / 8 * 2 + line % 2);
-    Scope t(report);
-    const Sizes size(t, "");
-    const Long padded = f.padded_lines(size.lines), blocks = device::packed_parts(size.inner, 128);
-    const Long block = t.any<i64>("block", 0, kMostExtent), line = t.any<i64>("line", 0, kMostExtent);
-    const Long nothing(t.ledger(), t.number(0)), at = f.packed_scale(block, line, padded);
-    const z3::expr order = *f.packed_scale(nothing, line, padded);
-    t.claim("a block's row of scales lies behind those before it", *at == *block * *padded + order);
-    t.assume(*block < *blocks && *line < *padded && order >= 0 && order < *padded);  // as shown: in the same 64 lines
-    t.assume(in_order(*block, *blocks, *padded, *block * *padded, *blocks * *padded));
-    t.assume(rounded(padded, size.lines, 64, blocks) &&
-             in_order(*blocks, *size.inner + 1, *size.lines, *blocks * *size.lines,
-                      *size.inner * *size.lines + *size.lines));
-    t.claim("scales lie in their region", *at >= 0 && 2 * (*at + 1) <= *f.scales_bytes(size.lines, size.inner));
-    t.claim_arithmetic("no place of a packed scale leaves its type");
-  }
-  void row_places() const {
-    Scope s(report);
-    const Sizes size(s, "");
-    const Long pieces = f.row_pieces(size.inner), row = s.any<i64>("row", 0, kMostExtent);
-    const Long piece = s.any<i64>("column / 8", 0, kMostExtent / 8), col = piece * 8;
-    s.assume(*row < *size.lines && *col < *size.inner && rounded(8 * pieces, size.inner, 8, size.lines));
-    s.assume(in_order(*row, *size.lines, *pieces, *row * *pieces, *size.lines * *pieces));
-    const Long word = f.repacked_word(row, col, pieces);
-    s.claim("a piece has four words of its own in its row", *word == (*row * *pieces + *piece) * 4 && *piece < *pieces);
-    s.claim("pieces lie in their region", *word >= 0 && 4 * (*word + 4) <= *f.repacked_bytes(size.lines, size.inner));
-    s.claim_arithmetic("no place of a piece leaves its type");
-    matrix_places("packed pieces", report);
-  }
-  void all() const {
-    if (p.integers)
-      integers(), places();
-    else
-      rows(), row_places();
-  }
-
- private:
-  const PackedSpace& p;
-  const Functions& f;
-  Report& report;
-};
 
 class Pack {
  public:
@@ -362,7 +229,6 @@ class Pack {
 
 }  // namespace
 
-void claim(const PackedSpace& part, const Functions& f, Report& report) { Space(part, f, report).all(); }
 void claim(const PackedFactor& part, const Functions& f, Report& report) { Pack(part, f, report).all(); }
 
 }  // namespace tokitai::proofs

@@ -10,7 +10,7 @@ namespace {
 // Clusters' tiles, and so many rows of the band that is spoken about: fewer than `band` only where it is the last one.
 struct Walk {
   Walk(Scope& s, int band, int height)
-      : rows(s.any<int>("rows of tiles", 1, kMostExtent / device::kTileRows + 1)),
+      : rows(s.any<int>("rows of tiles", 1, kMostTiles + 1)),
         cols(s.any<int>("columns of tiles", 1, kMostExtent / device::kTileRows + 1)),
         all(*rows * *cols),
         band(band),
@@ -146,7 +146,8 @@ class Ring {
     s.claim("no two regions of shared memory overlap, and all lie in what is asked for",
             s.number(p.slots * shape.slot_bytes) <= shape.staging && s.number(shape.staging + boxes) <= shape.scales &&
                 s.number(shape.scales + p.slots * shape.scale_bytes) <= shape.gates &&
-                s.number(shape.gates + 2 * p.slots * 8) <= shape.bytes && s.number(shape.bytes) <= part.shared_bytes);
+                s.number(shape.gates + (2 * p.slots + (device::clears(p) ? 1 : 0)) * 8) <= shape.bytes &&
+                s.number(shape.bytes) <= part.shared_bytes);
     s.claim("slots and boxes begin at multiples of 1024 bytes, scales of 128, gates of 8",
             s.number(shape.slot_bytes % 1024 + shape.left_bytes % 1024 + shape.staging % 1024 + shape.scales % 128 +
                      shape.scale_bytes % 128 + shape.gates % 8) == 0);
@@ -234,13 +235,15 @@ class Ring {
     const Int block = s.any<int>("block", 0, kMostExtent), other = s.any<int>("block'", 0, kMostExtent);
     const Int count = device::pieces_of(inner, shape.deep);
     s.assume(*block < *count && *other < *count);
-    const z3::expr at = *f.slot_corner(block, shape.deep), next = *f.slot_corner(other, shape.deep);
+    // Of groups it is another: product_groups.cpp.
+    const Int first = f.slot_corner(Int(s.ledger(), s.number(0)), shape.deep);
+    const auto corner = [&](const Int& b) { return *f.corner_behind(first, b, shape.deep); };
     const Int its = s.symbol<int>(*x / shape.deep);
-    s.claim("every contracted index lies in a slot", *its < *count && *f.slot_corner(its, shape.deep) <= *x &&
-                                                         *x < *f.slot_corner(its, shape.deep) + shape.deep);
+    s.claim("every contracted index lies in a slot",
+            *its < *count && corner(its) <= *x && *x < corner(its) + shape.deep);
     s.claim("and in no other: slots come in ascending order",
-            z3::implies(*block < *other, at + shape.deep <= next) && at < *inner);
-    s.claim("a block's scales are a row of their own", *f.scale_corner(block) == *block);
+            z3::implies(*block < *other, corner(block) + shape.deep <= corner(other)) && corner(block) < *inner);
+    s.claim("a block's scales are a row of their own", *f.scale_behind(first, block, shape.deep) == *block);
     s.claim_arithmetic("no contracted index leaves its type");
   }
   void all() const {

@@ -65,17 +65,34 @@ std::string words(const TileFactor& part) {
                      part.is_b ? "columns" : "rows", p.rows, p.cols, device::tile_shape(p).threads, p.inner,
                      bytes_of(device::kind_at(p.kinds, 0)), p.access[0], part.along_outer ? "output" : "inner index");
 }
+constexpr const char* kAlong[] = {"inner index", "lines"};
+constexpr const char* kGroups[] = {"no groups", "groups of rows", "sums over groups"};
 std::string words(const ProductRing& part) {
   const device::ProductPlan& p = part.plan;
-  constexpr const char* kAlong[] = {"inner index", "lines"};
   return fmt::format(
-      "{} slots of {} x {}, {}, clusters of {} x {}, {} boxes of outputs, memory along the {} and the {}, {} bytes "
+      "{} slots of {} x {}{}, {}, clusters of {} x {}, {} boxes of outputs, memory along the {} and the {}, {} bytes "
       "shared",
-      p.slots, device::kTileRows, p.cols, p.arithmetic == Arithmetic::block15 ? "integers" : "halves", p.cluster_rows,
-      p.cluster_cols, p.boxes, kAlong[part.along[0]], kAlong[part.along[1]], part.shared_bytes);
+      p.slots, device::kTileRows, p.cols, device::clears(p) ? ", cleared behind groups" : "",
+      p.arithmetic == Arithmetic::block15 ? "integers" : "halves", p.cluster_rows, p.cluster_cols, p.boxes,
+      kAlong[part.along[0]], kAlong[part.along[1]], part.shared_bytes);
 }
 std::string words(const ProductOutputs& p) {
   return fmt::format("outputs of {} x {}, {} bytes each, {} boxes", device::kTileRows, p.cols, p.result, p.boxes);
+}
+std::string words(const ProductGroups& part) {
+  const device::ProductPlan& p = part.plan;
+  return fmt::format("{} of {} in clusters of {} x {}, {} slots of {} x {}", kGroups[static_cast<int>(p.grouped)],
+                     p.arithmetic == Arithmetic::block15 ? "integers" : "halves", p.cluster_rows, p.cluster_cols,
+                     p.slots, device::kTileRows, p.cols);
+}
+std::string words(const PackedSpace& part) {
+  const device::PackPlan& p = part.plan;
+  if (p.arithmetic == Arithmetic::block15)
+    return fmt::format("factors packed as integers, {}, slots of {}", kGroups[static_cast<int>(p.grouped)],
+                       p.slot_rows);
+  return fmt::format("factors packed in rows: {}{}, memory along the {} and the {}, {}, slots of {}",
+                     p.packed[0] ? "the left one" : "", p.packed[1] ? "the right one" : "", kAlong[part.along[0]],
+                     kAlong[part.along[1]], kGroups[static_cast<int>(p.grouped)], p.slot_rows);
 }
 std::string words(const PackedFactor& p) {
   if (!p.integers) return "a factor's rows packed";
@@ -103,15 +120,18 @@ std::string words_of(const Part& part) {
                             },
                             [](const SegmentSums&) { return std::string("sums of rows that share an index"); },
                             [](const TileGrid& p) {
-                              return fmt::format("tiles of {} x {}, outputs by {}", p.rows, p.cols, p.out_vector);
+                              return fmt::format("tiles of {} x {}, outputs by {}, {}", p.rows, p.cols, p.out_vector,
+                                                 kGroups[static_cast<int>(p.grouped)]);
                             },
                             [](const TileChain& p) {
                               return fmt::format("{} inner at a time{}", p.inner,
                                                  p.block > 0 ? fmt::format(", {} of them twice", p.block) : "");
                             },
                             [](const ProductWalk& p) { return fmt::format("tiles in bands of {}", p.band); },
-                            [](const PackedSpace& p) {
-                              return std::string(p.integers ? "factors packed as integers" : "factors packed in rows");
+                            [](const SlotTable& p) { return fmt::format("groups in slots of {} rows", p.slot_rows); },
+                            [](const PackedGroups& p) {
+                              return fmt::format("groups packed in slots of {} rows{}", p.slot_rows,
+                                                 p.sums ? ", which are summed over" : "");
                             },
                             [](const ProductBox& p) { return fmt::format("a box of outputs of {} bytes", p.result); },
                             [](const ProductScales& p) { return fmt::format("scales of {} columns", p.cols); },

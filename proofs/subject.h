@@ -61,6 +61,7 @@ struct TileOutputs {
 // Which tile a block owns, and the stores of its outputs.
 struct TileGrid {
   int rows = 0, cols = 0, out_vector = 1;
+  device::Grouped grouped = device::Grouped::no;
 };
 // One factor's way into shared memory.
 struct TileFactor {
@@ -100,9 +101,23 @@ struct ProductBox {
 struct ProductScales {
   int cols = 0;
 };
+// Groups: the slots that their rows lie in, and the table of those.
+struct SlotTable {
+  int slot_rows = 0;
+};
+// The tiles of groups, and what the loader takes for them.
+struct ProductGroups {
+  device::ProductPlan plan{};
+};
 // What is packed before it, in the workspace: factors as integers, or their rows as they are.
 struct PackedSpace {
-  bool integers = false;
+  device::PackPlan plan{};
+  bool along[2] = {};  // memory runs along the lines of the left factor, of the right one
+};
+// Which rows of groups a pass packs.
+struct PackedGroups {
+  int slot_rows = 0;
+  bool sums = false;  // over a group's rows
 };
 // Who packs what of a factor.
 struct PackedFactor {
@@ -113,7 +128,8 @@ struct PackedFactor {
 
 using Part = std::variant<EachElements, ListSums, RowColumns, RowMemory, RowTeams, RowSums, SegmentSort, SegmentRows,
                           SegmentSums, TileOutputs, TileGrid, TileFactor, TileChain, ProductWalk, ProductTiles,
-                          ProductRing, ProductOutputs, ProductBox, ProductScales, PackedSpace, PackedFactor>;
+                          ProductRing, ProductOutputs, ProductBox, ProductScales, SlotTable, ProductGroups, PackedSpace,
+                          PackedGroups, PackedFactor>;
 
 struct Subject {
   Part part;

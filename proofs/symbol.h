@@ -6,6 +6,7 @@
 #include <z3++.h>
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -67,6 +68,7 @@ template <class T> class Symbol {
   Symbol(Ledger& ledger, z3::expr value) : ledger_(&ledger), value_(std::move(value)) {}
 
   Ledger* ledger() const { return ledger_; }
+  T literal() const { return literal_; }
   z3::expr value(Ledger& ledger) const { return value_ ? *value_ : ledger.number(literal_); }
   z3::expr operator*() const { return *value_; }
 
@@ -98,7 +100,10 @@ template <class A, class B, class F> auto combine(const A& a, const B& b, F f) {
   Ledger& ledger = x.ledger() != nullptr ? *x.ledger() : *y.ledger();
   return f(ledger, x.value(ledger), y.value(ledger));
 }
-template <class A, class B, class F> Symbol<Common<A, B>> arithmetic(const A& a, const B& b, F f) {
+// Literals alone are computed with, as `literals` does.
+template <class A, class B, class L, class F> Symbol<Common<A, B>> arithmetic(const A& a, const B& b, L literals, F f) {
+  if (symbol(a).ledger() == nullptr && symbol(b).ledger() == nullptr)
+    return literals(symbol(a).literal(), symbol(b).literal());
   return combine(a, b, [&](Ledger& ledger, const z3::expr& x, const z3::expr& y) {
     const z3::expr value = f(ledger, x, y);
     ledger.note_range<Common<A, B>>(value);
@@ -109,27 +114,29 @@ template <class A, class B, class F> Symbol<Common<A, B>> arithmetic(const A& a,
 template <class A, class B>
   requires Symbolic<A, B>
 auto operator+(const A& a, const B& b) {
-  return arithmetic(a, b, [](Ledger&, const z3::expr& x, const z3::expr& y) { return x + y; });
+  return arithmetic(a, b, std::plus<>(), [](Ledger&, const z3::expr& x, const z3::expr& y) { return x + y; });
 }
 template <class A, class B>
   requires Symbolic<A, B>
 auto operator-(const A& a, const B& b) {
-  return arithmetic(a, b, [](Ledger&, const z3::expr& x, const z3::expr& y) { return x - y; });
+  return arithmetic(a, b, std::minus<>(), [](Ledger&, const z3::expr& x, const z3::expr& y) { return x - y; });
 }
 template <class A, class B>
   requires Symbolic<A, B>
 auto operator*(const A& a, const B& b) {
-  return arithmetic(a, b, [](Ledger&, const z3::expr& x, const z3::expr& y) { return x * y; });
+  return arithmetic(a, b, std::multiplies<>(), [](Ledger&, const z3::expr& x, const z3::expr& y) { return x * y; });
 }
 template <class A, class B>
   requires Symbolic<A, B>
 auto operator/(const A& a, const B& b) {
-  return arithmetic(a, b, [](Ledger& l, const z3::expr& x, const z3::expr& y) { return l.divide(x, y).first; });
+  return arithmetic(a, b, std::divides<>(),
+                    [](Ledger& l, const z3::expr& x, const z3::expr& y) { return l.divide(x, y).first; });
 }
 template <class A, class B>
   requires Symbolic<A, B>
 auto operator%(const A& a, const B& b) {
-  return arithmetic(a, b, [](Ledger& l, const z3::expr& x, const z3::expr& y) { return l.divide(x, y).second; });
+  return arithmetic(a, b, std::modulus<>(),
+                    [](Ledger& l, const z3::expr& x, const z3::expr& y) { return l.divide(x, y).second; });
 }
 template <class A, class B, class F> Truth compare(const A& a, const B& b, F f) {
   return combine(a, b, [&](Ledger& l, const z3::expr& x, const z3::expr& y) { return Truth{&l, f(x, y)}; });
@@ -172,7 +179,7 @@ template <class T> Symbol<T> choose(const Truth& condition, const Symbol<T>& yes
 }
 // Of three bits each, bit by bit.
 template <class T> Symbol<T> crossed(const Symbol<T>& a, const Symbol<T>& b) {
-  return arithmetic(a, b, [](Ledger& l, const z3::expr& x, const z3::expr& y) {
+  return arithmetic(a, b, std::bit_xor<>(), [](Ledger& l, const z3::expr& x, const z3::expr& y) {
     l.note(x >= 0 && x < 8 && y >= 0 && y < 8);
     z3::expr all = l.number(0);
     for (const int bit : {1, 2, 4})

@@ -155,6 +155,36 @@ void tiles_every(const TileGrid& part, const Functions& f, Report& report) {
   s.claim("every output lies in a tile", *f.tile_first_row(b, g.across, part.rows) == *down * part.rows &&
                                              *f.tile_first_col(b, g.across, part.cols) == *beside * part.cols);
 }
+// Lines of tiles of groups: a slot of rows each, or several of a matrix.
+void lines(const TileGrid& part, const Functions& f, Report& report) {
+  Scope s(report);
+  const Long cols = s.any<i64>("cols", 1, kMostElements), across = device::pieces_of(cols, part.cols);
+  const Long lines = s.any<i64>("lines of tiles", 1, kMostBlocks), beside = s.any<i64>("tile_across", 0, kMostBlocks);
+  const z3::expr all = *across * *lines;
+  s.assume(all <= s.number(kMostBlocks));  // plan_tile.cpp refuses more
+  const Int block = s.any<int>("block", 0, kMostBlocks);
+  s.assume(*block < all && *beside < *across);
+  const Long line = f.line_of_tiles(block, across), col = f.tile_first_col(block, across, part.cols);
+  s.assume(in_order(*line, *lines, *across, *line * *across, all));
+  s.claim("a block's line of tiles exists", *line >= 0 && *line < *lines);
+  s.claim("no two blocks have one tile of a line: the block follows from line and column",
+          *col >= 0 && z3::mod(*col, part.cols) == 0 && *line * *across + *col / part.cols == *block);
+  s.claim_arithmetic("no index of a line of tiles leaves its type");
+  const Long wanted = s.any<i64>("line", 0, kMostBlocks);
+  const z3::expr before = *wanted * *across;
+  s.assume(*wanted < *lines && in_order(*wanted, *lines, *across, before, all));
+  const Int its = s.symbol<int>(before + *beside);
+  const z3::expr found = *f.line_of_tiles(its, across);
+  s.assume(in_order(found, *wanted, *across, found * *across, before));
+  s.claim("every tile of a line has a block", *its >= 0 && *its < all && found == *wanted &&
+                                                  *f.tile_first_col(its, across, part.cols) == *beside * part.cols);
+  if (part.grouped != device::Grouped::sums) return;
+  const Long rows = s.any<i64>("rows", 1, kMostElements), down = device::pieces_of(rows, part.rows);
+  const z3::expr first = *f.tile_row_in_matrix(wanted, down, part.rows), matrix = *(wanted / down);
+  s.claim("no two lines of tiles of a matrix begin with one row: the line follows from row and matrix",
+          z3::mod(first, part.rows) == 0 && matrix * *down + first / part.rows == *wanted);
+  s.claim("a tile begins inside its matrix", first >= 0 && first < *rows);
+}
 void stores(const TileGrid& part, const Functions& f, Report& report) {
   Scope s(report);
   const Long cols = s.any<i64>("cols", 1, kMostElements), col = s.any<i64>("col", 0, kMostElements);
@@ -182,8 +212,12 @@ void claim(const TileOutputs& part, const Functions& f, Report& report) {
 }
 void claim(const TileGrid& part, const Functions& f, Report& report) {
   products_in_order(report);
-  tiles(part, f, report);
-  tiles_every(part, f, report);
+  if (part.grouped == device::Grouped::no) {
+    tiles(part, f, report);
+    tiles_every(part, f, report);
+  } else {
+    lines(part, f, report);
+  }
   stores(part, f, report);
 }
 

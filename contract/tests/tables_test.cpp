@@ -59,10 +59,10 @@ TEST(Contracts, NameEachOperandOptionAndSymbolOnce) {
       EXPECT_TRUE(names.insert(operand.name).second) << operand.name;
       EXPECT_FALSE(operand.shape[0].empty()) << operand.name;
       for (std::string_view symbol : operand.shape)
-        if (!symbol.empty() && symbol != "1") symbols.insert(symbol);
+        if (!symbol.empty() && symbol != "1") symbols.insert(size_named(symbol).symbol);
       takes_indices |= operand.type == TypeRule::index;
-      const bool below = !operand.below.empty();
-      EXPECT_EQ(operand.type == TypeRule::index, below) << operand.name << " says what its indices stay below";
+      EXPECT_EQ(operand.type == TypeRule::index, operand.below.empty() != operand.ascend_to.empty())
+          << operand.name << " says what its indices stay below, or what its offsets ascend to";
       EXPECT_TRUE(operand.left_out.empty() || c->option_index(operand.left_out) >= 0) << operand.left_out;
     }
     for (const OptionSpec& option : c->options) {

@@ -24,6 +24,9 @@ inline constexpr const char* kEveryOperator[] = {
     "embedding.backward queries=3 dim=5 vocab=4 single=yes accumulate=1",
     "gemm.forward m=3 n=4 k=5",
     "gemm.grad_a m=3 n=4 k=5",
-    "gemm.grad_b m=3 n=4 k=5"};
+    "gemm.grad_b m=3 n=4 k=5",
+    "grouped.forward m=3 groups=2 n=4 k=5",
+    "grouped.grad_a m=3 groups=2 n=4 k=5",
+    "grouped.grad_b m=3 groups=2 n=4 k=5"};
 
 }  // namespace tokitai

@@ -10,6 +10,7 @@
 #include "machines/analysis/elements.h"
 #include "machines/analysis/interval.h"
 #include "machines/analysis/product.h"
+#include "patterns/groups.h"
 #include "patterns/names.h"
 
 namespace tokitai::analysis {
@@ -18,7 +19,8 @@ namespace tokitai::analysis {
 struct Factor {
   int operand;
   bool down_columns;
-  std::int64_t row(std::int64_t line, std::int64_t k) const { return down_columns ? k : line; }
+  std::int64_t first = 0;  // of its rows in the operand
+  std::int64_t row(std::int64_t line, std::int64_t k) const { return first + (down_columns ? k : line); }
   std::int64_t col(std::int64_t line, std::int64_t k) const { return down_columns ? line : k; }
 };
 
@@ -37,17 +39,38 @@ template <class N, class D> struct TileMachine : D::Names {
   void product(C, A x, B y, Start start = {}, Bias bias = {}, How how = {}) {
     const View& out = data.view(C::index);
     const Factor a = left(x), b = right(y);
-    const View& first = data.view(a.operand);
-    const std::int64_t inner = a.down_columns ? first.rows() : first.cols();
-    for (std::int64_t i = 0; i < out.rows(); ++i)
-      for (std::int64_t j = 0; j < out.cols(); ++j) {
-        N sum = output(a, b, i, j, inner, has(start) ? data.read(Start::index, i, j) : N(0.0f), arithmetic_of(how));
-        if (has(bias)) sum = sum + data.read(Bias::index, j);
-        data.write(C::index, i, j, std::move(sum));
-      }
+    multiply(C{}, out.rows(), 0, a, b, inner_of(data.view(a.operand), a), start, bias, arithmetic_of(how));
+  }
+  // The same for each group of rows.
+  template <class C, class A, class B, class Offsets, class Start = Nothing, class How = Nothing>
+  void grouped_product(C, A x, B y, Offsets, Start start = {}, How how = {}) {
+    const Groups groups(call, describe(call));
+    Factor a = left(x), b = right(y);
+    for (std::int64_t g = 0; g < groups.count(); ++g) {
+      const auto first = [&](const View& view) { return view.rank == 3 ? g * view.shape[1] : groups.offset(g); };
+      a.first = first(data.view(a.operand));
+      b.first = first(data.view(b.operand));
+      const View& out = data.view(C::index);
+      multiply(C{}, groups.of(out, g).rows(), first(out), a, b, inner_of(groups.of(data.view(a.operand), g), a), start,
+               Nothing{}, arithmetic_of(how));
+    }
   }
 
  private:
+  static std::int64_t inner_of(const View& view, Factor factor) {
+    return factor.down_columns ? view.rows() : view.cols();
+  }
+  // `rows` of the output, from `first` on.
+  template <class C, class Start, class Bias>
+  void multiply(C, std::int64_t rows, std::int64_t first, Factor a, Factor b, std::int64_t inner, Start start,
+                Bias bias, Arithmetic how) {
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < data.view(C::index).cols(); ++j) {
+        N sum = output(a, b, i, j, inner, has(start) ? data.read(Start::index, first + i, j) : N(0.0f), how);
+        if (has(bias)) sum = sum + data.read(Bias::index, j);
+        data.write(C::index, first + i, j, std::move(sum));
+      }
+  }
   N output(Factor a, Factor b, std::int64_t i, std::int64_t j, std::int64_t inner, N sum, Arithmetic how) const {
     if constexpr (std::is_same_v<N, Interval>)
       if (auto exact = exact_sum(a, b, i, j, inner)) return sum + Interval::scaled(*exact, -48);

@@ -13,13 +13,13 @@ constexpr std::int64_t round_up(std::int64_t n, std::int64_t unit) { return (n +
 
 // A matrix or its transpose, seen as lines along the contracted index.
 struct Factor {
-  const View& view;
+  View view;
   bool down_columns;
 };
 
 // out = start + a b + bias.
 struct Product {
-  const View& out;
+  View out;
   Factor a, b;
   const View* start;  // nullptr: +0
   const View* bias;   // nullptr: none

@@ -20,6 +20,13 @@ template <class D> struct TileMachine : Asked<D> {
     record.writes |= set_of(C::index);
     record.operations += kFma;
   }
+  template <class C, class A, class B, class Offsets, class Start = Nothing, class How = Nothing>
+  void grouped_product(C out, A a, B b, Offsets, Start start = {}, How how = {}) const {
+    product(out, a, b, start, Nothing{}, how);
+    record.offsets = Offsets::index;
+    record.reads |= set_of(Offsets::index);
+    record.checks = true;
+  }
 
  private:
   template <class O> int given() const {

@@ -25,6 +25,7 @@ struct ScaleHalf;   // of a packed factor's scales
 struct OutWord;     // of outputs that are staged in shared memory
 struct OutElement;  // the same, where outputs are halves
 struct PlaneWord;   // of a packed factor's integers
+struct SlotWord;    // of the table that says which rows a slot has
 struct TurnedWord;  // of integers that change their order in shared memory
 // What places are made of:
 struct Thread;                        // of a block

@@ -77,9 +77,9 @@ TK_FN void load_box_for(u32 blocks, SharedSpot<u16> to, const Map& map, int x, i
       "l"(&map), "r"(address_of(g)), "r"(x), "r"(y), "r"(z), "h"(static_cast<u16>(blocks))
       : "memory");
 }
-TK_FN void store_box(const Map& map, int x, int y, SharedSpot<u32> from) {
-  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%2, %3, 0}], [%1];" ::"l"(&map),
-               "r"(address_of(from)), "r"(x), "r"(y)
+TK_FN void store_box(const Map& map, int x, int y, int z, SharedSpot<u32> from) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(&map),
+               "r"(address_of(from)), "r"(x), "r"(y), "r"(z)
                : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }

@@ -26,9 +26,9 @@ struct Arguments {
   float scalar[kScalars];
   std::int64_t option[kOptions];
   std::uint64_t options_set;  // bit i: option i was given
-  // row: rows, cols. segment: queries, dim, vocab. tile: rows, cols, inner. each: tensors, pieces of work;
+  // row: rows, cols. segment: queries, dim, vocab. tile: rows, cols, inner, groups. each: tensors, pieces of work;
   // of a single tensor elements, pieces, or where its rows are apart rows, columns (pairs), rows of the table.
-  std::int64_t extent[3];
+  std::int64_t extent[4];
   Address<const void*, InList> tensors;  // the table of a list (tensor_table.h)
   Address<void*, Workspace> workspace;
   Address<std::uint64_t*> flag;     // the smallest position that a check refused; all ones: none

@@ -119,10 +119,71 @@ template <class I> TK_FN Place<ScaleHalf, I> row_scale(CounterOf<I> rows, Counte
   return scale_order(I(rows + row));
 }
 template <class I> TK_FN Place<ScaleHalf, I> first_scale(I behind) { return behind + 0; }
-template <class I> TK_FN Place<Corner, I> scale_corner(CounterOf<I> block) { return block + 0; }
 // Of eight columns from the i-th four of a thread's sums on.
 template <class I> TK_FN Place<ScaleHalf, I> col_scales(CounterOf<I> lane, CounterOf<I> i) {
   return kTileRows + i / 8 * 64 + lane % 4 * 16 + i % 8 * 2;
+}
+
+// --- Groups. A group's rows lie in slots of its own, so many rows each, one group's behind the other's. A table says
+// which slot is a group's first, and of a slot whose it is, which row is its first, and where the group ends.
+template <class L> TK_FN Place<Begin<Row>, L> first_slots_begin(L bytes_before) { return bytes_before / 4; }
+template <class L> TK_FN Place<Begin<SlotWord>, L> slots_begin(L bytes_before) { return bytes_before / 4; }
+template <class L> TK_FN Place<SlotWord, L> slot_word(Place<Row, L> slot) { return slot * 4; }
+// The slot behind a group's, and the first row of a slot of it.
+template <class L> TK_FN L slot_behind(L first, L begin, L end, int slot_rows) {
+  return first + pieces_of(end - begin, slot_rows);
+}
+template <class L> TK_FN L slot_first(L begin, L slot, L first, int slot_rows) {
+  return begin + (slot - first) * slot_rows;
+}
+// The first of a thread's groups, which are neighbours.
+template <class L, class I> TK_FN Place<Row, L> first_group_of(Place<Thread, I> thread, L each) {
+  return thread * each;
+}
+template <class I> TK_FN auto slot_of_line(Place<ClusterLine, I> line) -> Place<Row, decltype(as_long(I(0)))> {
+  return as_long(line);
+}
+template <class L> TK_FN Place<Row, L> slot_of_row(Place<Row, L> row, int slot_rows) { return row / slot_rows; }
+template <class L> TK_FN Place<Row, L> row_in_slot(Place<Row, L> row, int slot_rows) { return row % slot_rows; }
+// What memory says, because a check has refused all else: a group, its first slot, and the first row of one or of a
+// slot.
+template <class I> TK_FN Place<Given<Counted>, I> given_group(I value, I count) {
+  return TK_AS_PROVED(value, choose(value >= 0 && value < count, value, I(0)));
+}
+template <class I> TK_FN Place<Corner, I> given_corner(I value, I count) {
+  return TK_AS_PROVED(value, choose(value >= 0 && value < count, value, I(0)));
+}
+template <class I> TK_FN Place<ClusterLine, I> given_slot(I value, I count) {
+  return TK_AS_PROVED(value, choose(value >= 0 && value < count, value, I(0)));
+}
+template <class I> TK_FN Place<Corner, I> corner_behind(Place<Corner, I> first, CounterOf<I> by, int extent) {
+  return first + by * extent;
+}
+// Where the groups are summed over: the matrix that a line of tiles is of, and its line there.
+template <class I> TK_FN Place<Given<Counted>, I> matrix_of_line(Place<ClusterLine, I> line, I down) {
+  return line / down;
+}
+template <class I> TK_FN Place<ClusterLine, I> line_in_matrix(Place<ClusterLine, I> line, I down) {
+  return line % down;
+}
+template <class I> TK_FN Place<Corner, I> scale_behind(Place<Corner, I> first, CounterOf<I> block, int slot_rows) {
+  return first / slot_rows + block;
+}
+// A plane of a matrix, and a row.
+template <class I> TK_FN Place<Given<Counted>, I> matrix_plane(CounterOf<I> matrix, CounterOf<I> plane, int planes) {
+  return matrix * planes + plane;
+}
+template <class L> TK_FN Place<Row, L> row_of_matrix(Place<Row, L> matrix, L rows, Place<Row, L> row) {
+  return matrix * rows + row;
+}
+// Behind a group's last row in its slot: 256 threads clear boxes of 64 rows of 128 bytes, eight threads a row.
+template <class I> TK_FN Place<Given<Counted>, I> cleared_row(I rows, Place<Thread, I> thread, CounterOf<I> turn) {
+  return rows + (thread / 8 - 16) + turn * 32;
+}
+template <class I>
+TK_FN Place<RingHalf, I> cleared_half(CounterOf<I> slot, int slot_bytes, CounterOf<I> box, CounterOf<I> row,
+                                      Place<Thread, I> thread) {
+  return slot * (slot_bytes / 2) + box * 4096 + row * 64 + thread % 8 * 8;
 }
 
 // --- Packed factors, in the workspace. Integers: planes[2][lines][inner, padded to 128] of bytes, high and low, and
@@ -145,6 +206,9 @@ template <class L> TK_FN L quotient(L task, L across) {
 template <class L> TK_FN L remainder(L task, L across) {
   return TK_AS_PROVED(as_long(as_int(task) % as_int(across)), task % across);
 }
+
+// The matrix of a task where each has `per` of them, and the task there.
+template <class L> TK_FN Place<Row, L> task_matrix(L task, L per) { return quotient(task, per); }
 
 // A pass along the contracted index: a block of 256 threads takes 16 lines by `deep` blocks of 128, sixteen threads a
 // line, eight elements each.

@@ -15,6 +15,13 @@ template <class L, class I>
 TK_FN Place<Given<InTile>, L> tile_first_col(Place<Block, I> block, L tiles_across, int cols) {
   return block % tiles_across * cols;
 }
+// A block's line of tiles; and where there are matrices of so many lines each, its first row in its own.
+template <class L, class I> TK_FN Place<Row, L> line_of_tiles(Place<Block, I> block, L tiles_across) {
+  return block / tiles_across;
+}
+template <class L> TK_FN Place<Given<InTile>, L> tile_row_in_matrix(Place<Row, L> line, L down, int rows) {
+  return line % down * rows;
+}
 
 // A thread's rows and columns of the tile come four at a time, spread over it, so that a group of 32 threads reads
 // neighbouring words of shared memory.

@@ -127,22 +127,32 @@ std::string text_of(const SegmentPlan& p) {
 std::string text_of(const TilePlan& p) {
   return fmt::format(
       "TilePlan plan{{.kinds = {:#x}, .rows = {}, .cols = {}, .inner = {}, .thread_rows = {}, .thread_cols = {}, "
-      ".access = {{{}, {}, {}}}, .arithmetic = Arithmetic{{{}}}}}",
+      ".access = {{{}, {}, {}}}, .arithmetic = Arithmetic{{{}}}{}}}",
       p.kinds, p.rows, p.cols, p.inner, p.thread_rows, p.thread_cols, p.access[0], p.access[1], p.access[2],
-      static_cast<int>(p.arithmetic));
+      static_cast<int>(p.arithmetic), p.offsets < 0 ? "" : fmt::format(", .offsets = {}", p.offsets));
 }
 
 std::string text_of(const ProductPlan& p) {
   return fmt::format(
       "ProductPlan plan{{.kinds = {:#x}, .arithmetic = Arithmetic{{{}}}, .cols = {}, .slots = {}, .cluster_rows = {}, "
-      ".cluster_cols = {}, .band = {}, .boxes = {}, .boxed = {}, .result = {}, .two_sums = {}}}",
+      ".cluster_cols = {}, .band = {}, .boxes = {}, .boxed = {}, .result = {}, .two_sums = {}{}}}",
       p.kinds, static_cast<int>(p.arithmetic), p.cols, p.slots, p.cluster_rows, p.cluster_cols, p.band, p.boxes,
-      p.boxed, p.result, p.two_sums);
+      p.boxed, p.result, p.two_sums,
+      p.grouped == Grouped::no
+          ? ""
+          : fmt::format(", .grouped = Grouped{{{}}}, .offsets = {}", static_cast<int>(p.grouped), p.offsets));
 }
 std::string text_of(const PackPlan& p) {
   return fmt::format(
-      "PackPlan plan{{.kinds = {:#x}, .arithmetic = Arithmetic{{{}}}, .packed = {{{}, {}}}, .aligned = {{{}, {}}}}}",
-      p.kinds, static_cast<int>(p.arithmetic), p.packed[0], p.packed[1], p.aligned[0], p.aligned[1]);
+      "PackPlan plan{{.kinds = {:#x}, .arithmetic = Arithmetic{{{}}}, .packed = {{{}, {}}}, .aligned = {{{}, {}}}{}}}",
+      p.kinds, static_cast<int>(p.arithmetic), p.packed[0], p.packed[1], p.aligned[0], p.aligned[1],
+      p.grouped == Grouped::no
+          ? ""
+          : fmt::format(", .grouped = Grouped{{{}}}, .slot_rows = {}", static_cast<int>(p.grouped), p.slot_rows));
+}
+std::string text_of(const SlotPlan& p) {
+  return fmt::format("SlotPlan plan{{.kinds = {:#x}, .offsets = {}, .slot_rows = {}}}", p.kinds, p.offsets,
+                     p.slot_rows);
 }
 
 std::vector<Text> built_in_headers();  // made by the build

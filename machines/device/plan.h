@@ -27,8 +27,8 @@ struct Machinery {
 inline constexpr int kVariants = 4;
 
 // The constants a kernel was made with; none where it has no place of its own to speak of (a check).
-using Constants =
-    std::variant<std::monostate, EachPlan, ListSumPlan, RowPlan, SegmentPlan, TilePlan, ProductPlan, PackPlan>;
+using Constants = std::variant<std::monostate, EachPlan, ListSumPlan, RowPlan, SegmentPlan, TilePlan, ProductPlan,
+                               PackPlan, SlotPlan>;
 
 // A matrix for the copy engine: an operand, or from a byte of the workspace on; sizes and boxes in elements, the row
 // first; strides in bytes.

@@ -9,6 +9,9 @@
 
 namespace tokitai::device {
 
+// Rows, columns and groups of a product whose places are 32-bit numbers, to the copy engine or in the table of groups.
+inline constexpr std::int64_t kMostExtent = (std::int64_t{1} << 31) - 65536;
+
 Kind kind_of(const View& view);
 std::uint64_t kinds_of(const Operands& operands);
 // The scalars that are +0: constants for the compiler.
@@ -30,12 +33,15 @@ std::string text_of(const SegmentPlan& plan);
 std::string text_of(const TilePlan& plan);
 std::string text_of(const ProductPlan& plan);
 std::string text_of(const PackPlan& plan);
+std::string text_of(const SlotPlan& plan);
 
 Result<Program> plan_row(const Call& call, const Record& record, const Machinery& machinery);
 Result<Program> plan_each(const Call& call, const Record& record, const Machinery& machinery);
 Result<Program> plan_list_sum(const Call& call, const Machinery& machinery);
 Result<Program> plan_segment(const Call& call, const Record& record, const Machinery& machinery);
 Result<Program> plan_tile(const Call& call, const Record& record, const Machinery& machinery);
+// What asks the offsets of groups, before any other launch, and numbers their slots where they have some.
+Launch plan_slots(const Call& call, const Machinery& machinery, const SlotPlan& plan);
 // On tensor cores; none where the arithmetic or the target has none.
 std::optional<Program> plan_product(const Call& call, const Record& record, const Machinery& machinery);
 

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "machines/device/plan_parts.h"
+#include "machines/device/product_shape.h"
+#include "machines/device/tile_shape.h"
 
 namespace tokitai::device {
 namespace {
@@ -19,20 +21,32 @@ int row_access(const View& view) {
 }  // namespace
 
 Result<Program> plan_tile(const Call& call, const Record& record, const Machinery& machinery) {
+  const bool grouped = record.offsets >= 0;
   if (auto product = plan_product(call, record, machinery)) return *std::move(product);
   const View &a = call.operand(record.a), &out = call.operand(record.out);
   const std::int64_t inner = record.a_transposed ? a.rows() : a.cols();
+  const std::int64_t groups = grouped ? call.operand(record.offsets).rows() - 1 : 0;
+  const bool matrices = out.rank == 3;  // a product per group
+  const std::int64_t rows = matrices ? out.shape[1] : out.rows();
 
   TilePlan p{};
   p.kinds = kinds_of(call.operands);
   for (const int i : {record.a, record.b, record.out}) p.access[i] = row_access(call.operand(i));
   p.inner = 16;
   p.arithmetic = record.arithmetic;
+  p.offsets = record.offsets;
   // Large tiles do more arithmetic per byte of shared memory; small ones keep a device busy with a small output.
   const auto tile = [&](int rows, int cols, int thread_rows, int thread_cols) {
     p.rows = rows, p.cols = cols, p.thread_rows = thread_rows, p.thread_cols = thread_cols;
   };
-  const auto tiles = [&] { return ((out.rows() + p.rows - 1) / p.rows) * ((out.cols() + p.cols - 1) / p.cols); };
+  // Of groups of rows as many as they may need at the most (groups.h).
+  const auto tiles = [&] {
+    const std::int64_t down = (rows + p.rows - 1) / p.rows;
+    return (matrices  ? groups * down
+            : grouped ? slots_of(rows, groups, p.rows)
+                      : down) *
+           ((out.cols() + p.cols - 1) / p.cols);
+  };
   // Single elements along the inner index leave no registers for large tiles.
   const bool along_inner = !record.a_transposed || record.b_transposed;
   const bool single = std::min(p.access[record.a], p.access[record.b]) < 4 && along_inner;
@@ -47,18 +61,31 @@ Result<Program> plan_tile(const Call& call, const Record& record, const Machiner
     return Status::invalid(fmt::format("{}: the output of {} x {} has too many tiles for one launch",
                                        call.contract->name, out.rows(), out.cols()));
 
+  if (grouped && !matrices && rows > kMostExtent)
+    return Status::invalid(fmt::format("{}: the groups of {} have {} rows; a GPU takes at most {}", call.contract->name,
+                                       call.contract->operands[static_cast<std::size_t>(record.out)].name, rows,
+                                       kMostExtent));
+
   Program program;
   program.pattern = Pattern::tile;
   program.arguments = arguments_of(call);
-  program.arguments.extent[0] = out.rows();
+  program.arguments.extent[0] = rows;
   program.arguments.extent[1] = out.cols();
   program.arguments.extent[2] = inner;
+  program.arguments.extent[3] = groups;
+  program.checked = grouped;
+  if (grouped) {
+    const int slot_rows = matrices ? 0 : p.rows;
+    program.launches.push_back(plan_slots(call, machinery, {p.kinds, p.offsets, slot_rows}));
+    if (!matrices) program.workspace_bytes = slot_table_bytes(slots_of(rows, groups, slot_rows), groups);
+  }
   Launch launch;
   launch.block = p.rows / p.thread_rows * (p.cols / p.thread_cols);
   launch.kernel = kernel_name(*call.contract, "");
   const bool two = p.rows < 256 && std::min(p.access[record.a], p.access[record.b]) >= 8 && size_of(a.type) == 2;
   launch.source =
-      source_of(call, machinery, "tile.h", text_of(p), launch, "tile_kernel<Definition, plan>", two ? 2 : 1);
+      source_of(call, machinery, grouped ? "tile_groups.h" : "tile.h", text_of(p), launch,
+                grouped ? "grouped_tile_kernel<Definition, plan>" : "tile_kernel<Definition, plan>", two ? 2 : 1);
   launch.plan = fmt::format(
       "tiles of {} x {} with {} inner at a time, {} x {} outputs per thread; accesses of {}, {} and "
       "{} bytes; {} per output",

@@ -80,7 +80,11 @@ struct TilePlan {
   int thread_rows, thread_cols;  // of a thread's piece
   int access[3];                 // bytes of one memory access, by operand
   Arithmetic arithmetic = Arithmetic::chain;
+  int offsets = -1;  // of grouped products: the operand that says which rows a group has
 };
+
+// What groups of rows cut where a product is one for each: the output's rows, or those that are summed over.
+enum class Grouped : std::uint8_t { no, rows, sums };
 
 // A product on Hopper's tensor cores. A block multiplies tiles of 128 rows, one after the other: one of its three
 // groups of 128 threads has the copy engine fill a ring of slots, two multiply 64 rows each.
@@ -96,6 +100,8 @@ struct ProductPlan {
   bool boxed;        // the copy engine writes the output
   int result;        // bytes of an output
   bool two_sums;     // block15: high parts and mixed parts apart, so that a block multiplies while the last is added
+  Grouped grouped = Grouped::no;
+  int offsets = -1;  // the operand that says which rows a group has
 };
 
 // What comes before such a product: factors whose rows begin anywhere get rows that the copy engine can fetch (hopper),
@@ -105,6 +111,16 @@ struct PackPlan {
   Arithmetic arithmetic;
   bool packed[2];   // the left factor, the right one
   bool aligned[2];  // all its rows begin at multiples of 16 bytes
+  Grouped grouped = Grouped::no;
+  int slot_rows = 0;  // of groups
+};
+
+// What comes before both where there are groups: offsets are asked, and slots of so many rows are told whose rows they
+// have (place_product.h); 0: there are none.
+struct SlotPlan {
+  std::uint64_t kinds;
+  int offsets;
+  int slot_rows;
 };
 
 }  // namespace tokitai::device

@@ -62,7 +62,9 @@ template <ProductPlan P> struct ProductIntegers : ProductRing<P> {
 
   template <class Begin> static TK_FN void add(Sums& sums, Turn& turn, int blocks, Counter rows, Begin begin) {
     Scales scales;
-    if constexpr (P.two_sums) {
+    if (P.grouped == Grouped::sums && blocks == 0) {
+      begin(sums);
+    } else if constexpr (P.two_sums) {
       // A block's high parts are multiplied while the block before it is added; slots are awaited while products run.
       Totals high, mixed;  // after a block `mixed` has its total
       const auto block = [&](bool first, bool last) {

@@ -4,11 +4,9 @@
 #pragma once
 #include "machines/device/alias_tensor.h"
 // The words come first: behind memory.h no kernel may say what they are made of.
-#include "machines/device/memory.h"
-#include "machines/device/place_product.h"
+#include "machines/device/groups.h"
 #include "machines/device/plans.h"
 #include "numerics/block15.h"
-#include "patterns/names.h"
 
 namespace tokitai::device {
 
@@ -116,13 +114,43 @@ template <class D, PackPlan P> struct PackMachine : D::Names {
   }
   template <Kind K> static TK_FN u32 widened_(u32 magnitude) { return bits(widen<K>(static_cast<Raw<K>>(magnitude))); }
 
+  // Which stored row a packed one is: the same, one of a matrix, or one of a slot.
+  enum class Rows : std::uint8_t { all, of_matrices, of_slots };
+  struct Stored {
+    Place<Row, i64> row;
+    bool exists;
+  };
+
   // One factor: `lines` of the output by the contracted index.
-  template <int O, bool right, bool along_lines> struct Factor_ {
+  template <int O, bool right, bool along_lines, Rows how = Rows::all> struct Factor_ {
     static constexpr Kind K = kind_at(P.kinds, O);
     static constexpr int kDeep = K == Kind::f32 ? 2 : 4;  // blocks of a thread
     static constexpr bool kAligned = P.aligned[right ? 1 : 0];
     const Arguments& arguments_;
     const i64 lines, inner, planes_before, scales_before;
+    const Place<Row, i64> matrix;
+
+    // A row of `rows`, where the matrix of that many begins, or of slots.
+    TK_FN Stored stored_(Place<Row, i64> row, i64 rows) const {
+      if constexpr (how == Rows::of_slots) {
+        const Place<Row, i64> slot = slot_of_row(row, P.slot_rows);
+        const i64 first = slot_entry(arguments_, slot, kSlotFirst), end = slot_entry(arguments_, slot, kSlotEnd);
+        const Place<Row, i64> at = position_of(given_row(first, end), row_in_slot(row, P.slot_rows));
+        return {at, at < end};
+      } else if constexpr (how == Rows::of_matrices) {
+        return {row_of_matrix(matrix, rows, row), row < rows};
+      } else {
+        return {row, row < rows};
+      }
+    }
+    // A slot that no group has is left alone.
+    TK_FN bool is_idle_(Place<Row, i64> row) const {
+      if constexpr (how == Rows::of_slots) {
+        return slot_of_row(row, P.slot_rows) >= all_slots(arguments_);
+      } else {
+        return false;
+      }
+    }
 
     TK_FN const Operand& operand() const { return arguments_.operand[O]; }
     TK_FN Global<u32, PlaneWord> planes() const {
@@ -131,11 +159,27 @@ template <class D, PackPlan P> struct PackMachine : D::Names {
     TK_FN Global<u16, ScaleHalf> scales() const {
       return global<u16, Workspace>(arguments_.workspace) + packed_scales_begin(i64{scales_before});
     }
-    TK_FN i64 tasks() const {
+    // Of one matrix.
+    static TK_FN i64 tasks_of(const PackedFactor<i64>& f) {
       if constexpr (P.arithmetic == Arithmetic::hopper)
-        return along_lines ? repacks_of(inner, lines) : repacks_of(lines, inner);
+        return along_lines ? repacks_of(f.inner, f.lines) : repacks_of(f.lines, f.inner);
       else
-        return along_lines ? passes_across(lines, inner) : passes_along(lines, inner, kDeep);
+        return along_lines ? passes_across(f.lines, f.inner) : passes_along(f.lines, f.inner, kDeep);
+    }
+    static TK_FN void run_of(const Arguments& arguments, const PackedFactor<i64>& f, i64 task) {
+      if constexpr (how == Rows::of_matrices) {
+        const i64 per = tasks_of(f);
+        const Place<Row, i64> one = task_matrix(task, per);
+        Factor_{arguments,
+                f.lines,
+                f.inner,
+                f.planes + one * planes_bytes(f.lines, f.inner),
+                f.scales + one * scales_bytes(f.lines, f.inner),
+                one}
+            .run(remainder(task, per));
+      } else {
+        Factor_{arguments, f.lines, f.inner, f.planes, f.scales, task_matrix(i64{0}, i64{1})}.run(task);
+      }
     }
     TK_FN void run(i64 task) const {
       if constexpr (P.arithmetic == Arithmetic::hopper)
@@ -181,10 +225,12 @@ template <class D, PackPlan P> struct PackMachine : D::Names {
     TK_FN void pass_(i64 task) const {
       const i64 blocks = pieces_of(inner, 128), across = pieces_of(blocks, kDeep);
       const Place<Row, i64> line = pass_line(task, across, thread_index());
+      if (is_idle_(line)) return;
       Eight<K> x[kDeep];
       u32 largest[kDeep];
+      const Stored from = stored_(line, lines);
       load_(x, [&](Counter d) {
-        return Eighth{line, pass_inner(pass_block(task, across, d, kDeep), thread_index()), inner, line < lines};
+        return Eighth{from.row, pass_inner(pass_block(task, across, d, kDeep), thread_index()), inner, from.exists};
       });
       Packed<K, 8> v[kDeep];
       TK_UNROLL
@@ -238,10 +284,11 @@ template <class D, PackPlan P> struct PackMachine : D::Names {
       const Shared<u32, Counted> largest = shared<u32, Counted>(largest_byte());
       const Shared<float, Counted> ups = shared<float, Counted>(ups_byte());
       const Shared<u32, Counted> marked = shared<u32, Counted>(marked_byte());
+      if (is_idle_(turned_inner(block, four, Counter(0)))) return;
       Eight<K> x[4];
       load_(x, [&](Counter i) {
-        const Place<Row, i64> k = turned_inner(block, four, i);
-        return Eighth{k, turned_lines(first, eight), lines, k < inner};
+        const Stored from = stored_(turned_inner(block, four, i), inner);
+        return Eighth{from.row, turned_lines(first, eight), lines, from.exists};
       });
       Packed<K, 8> v[4];
       TK_UNROLL
@@ -296,26 +343,34 @@ template <class D, PackPlan P> struct PackMachine : D::Names {
     }
   };
 
-  template <class C, class A, class B, class Start = Nothing, class Bias = Nothing, class How = Nothing>
-  TK_FN void product(C, A, B, Start = {}, Bias = {}, How = {}) const {
-    constexpr bool kIntegers = P.arithmetic == Arithmetic::block15;
+  template <class A, class B, Rows left_rows, Rows right_rows> TK_FN void pack_() const {
     constexpr bool kLeftAlong = FactorOf<A>::transposed, kRightAlong = !FactorOf<B>::transposed;
-    let_next_begin();
-    const i64 rows = arguments_.extent[0], cols = arguments_.extent[1], inner = arguments_.extent[2];
-    const i64 left = !P.packed[0] ? 0
-                     : kIntegers  ? planes_bytes(rows, inner)
-                     : kLeftAlong ? repacked_bytes(inner, rows)
-                                  : repacked_bytes(rows, inner);
-    const i64 both = left + (kIntegers ? planes_bytes(cols, inner) : 0);
-    const Factor_<FactorOf<A>::index, false, kLeftAlong> a{arguments_, rows, inner, 0, both};
-    const Factor_<FactorOf<B>::index, true, kRightAlong> b{arguments_, cols, inner, left,
-                                                           both + scales_bytes(rows, inner)};
-    const i64 mine = P.packed[0] ? a.tasks() : 0;
+    const i64* e = arguments_.extent;
+    const Packing<i64> packing = packing_of(P, kLeftAlong, kRightAlong, e[0], e[1], e[2], e[3]);
+    using Left = Factor_<FactorOf<A>::index, false, kLeftAlong, left_rows>;
+    using Right = Factor_<FactorOf<B>::index, true, kRightAlong, right_rows>;
+    const i64 mine = P.packed[0] ? packing.left.matrices * Left::tasks_of(packing.left) : 0;
     const i64 task = block_index();
     if (P.packed[0] && task < mine)
-      a.run(task);
+      Left::run_of(arguments_, packing.left, task);
     else if (P.packed[1])
-      b.run(task - mine);
+      Right::run_of(arguments_, packing.right, task - mine);
+  }
+
+  template <class C, class A, class B, class Start = Nothing, class Bias = Nothing, class How = Nothing>
+  TK_FN void product(C, A, B, Start = {}, Bias = {}, How = {}) const {
+    let_next_begin();
+    pack_<A, B, Rows::all, Rows::all>();
+  }
+  template <class C, class A, class B, class Offsets, class Start = Nothing, class How = Nothing>
+  TK_FN void grouped_product(C, A, B, Offsets, Start = {}, How = {}) const {
+    constexpr bool kIntegers = P.arithmetic == Arithmetic::block15;
+    constexpr Rows kSlots = kIntegers ? Rows::of_slots : Rows::all;
+    constexpr Rows kMatrices = kIntegers ? Rows::of_matrices : Rows::all;
+    let_next_begin();
+    await_earlier();
+    if (refused(arguments_)) return;
+    pack_<A, B, kSlots, P.grouped == Grouped::rows ? kMatrices : kSlots>();
   }
 };
 

@@ -12,6 +12,8 @@ inline constexpr int kProductThreads = 384;
 inline constexpr int kLoaderRegisters = 40, kMultiplierRegisters = 232;
 inline constexpr int kBoxBytes = 16 * kWideBytes;  // staged outputs of 16 rows
 inline constexpr int kPackThreads = 256;
+inline constexpr int kSlotThreads = 256;
+inline constexpr int kSlotGroup = 0, kSlotFirst = 1, kSlotEnd = 2;  // words of a slot's entry
 
 struct ProductShape {
   int planes;      // that a factor has: its values, or high and low integers, a slot each
@@ -22,6 +24,8 @@ struct ProductShape {
   int staging, scales, gates, bytes;  // where they begin in shared memory, and its end
   int releases;                       // groups of 32 threads that have read a slot before it is filled again
 };
+// Whether what lies behind a group's last row is cleared in its slot: the copy engine fetches the next group's rows.
+constexpr bool clears(const ProductPlan& p) { return p.grouped == Grouped::sums && p.arithmetic == Arithmetic::hopper; }
 constexpr ProductShape product_shape(const ProductPlan& p) {
   ProductShape s{};
   const bool integers = p.arithmetic == Arithmetic::block15;
@@ -34,7 +38,7 @@ constexpr ProductShape product_shape(const ProductPlan& p) {
   s.staging = p.slots * s.slot_bytes;
   s.scales = s.staging + 8 * p.boxes * kBoxBytes;
   s.gates = s.scales + p.slots * s.scale_bytes;
-  s.bytes = s.gates + p.slots * 16;
+  s.bytes = s.gates + p.slots * 16 + (clears(p) ? 8 : 0);
   s.releases = 8 * p.cluster_rows * p.cluster_cols;
   return s;
 }
@@ -43,6 +47,7 @@ constexpr Place<Byte<RingHalf>, int> ring_byte() { return 0; }
 constexpr Place<Byte<OutWord>, int> staging_byte(const ProductPlan& p) { return product_shape(p).staging; }
 constexpr Place<Byte<OutElement>, int> staged_elements_byte(const ProductPlan& p) { return product_shape(p).staging; }
 constexpr Place<Byte<ScaleHalf>, int> scales_byte(const ProductPlan& p) { return product_shape(p).scales; }
+constexpr Place<Byte<Counted>, int> slot_counts_byte() { return 0; }  // of threads that count slots
 constexpr Place<Byte<Counted>, int> gates_byte(const ProductPlan& p) { return product_shape(p).gates; }
 
 // Shared memory of a pass that turns a factor's 128 by 64 integers: two planes, largest magnitudes of each group of
@@ -62,6 +67,13 @@ template <class L> constexpr L planes_bytes(L lines, L inner) { return lines * p
 template <class L> constexpr L scales_bytes(L lines, L inner) {
   return packed_parts(inner, 128) * padded_lines(lines) * 2;
 }
+// Slots of so many rows that groups need at the most, and the bytes of their table: the groups' first slots, and what
+// is said of each slot.
+template <class L> constexpr L slots_of(L rows, L groups, int slot_rows) { return rows / slot_rows + groups; }
+template <class L> constexpr L first_slots_bytes(L groups) { return packed_parts(groups + 1, 32) * 128; }
+template <class L> constexpr L slot_table_bytes(L slots, L groups) {
+  return first_slots_bytes(groups) + packed_parts(slots, 8) * 128;
+}
 template <class L> constexpr L row_pieces(L cols) { return packed_parts(cols, 8); }
 template <class L> constexpr L repacked_bytes(L rows, L cols) { return rows * row_pieces(cols) * 16; }
 template <class L> constexpr L repacks_of(L rows, L cols) {
@@ -72,6 +84,43 @@ template <class L> constexpr L passes_across(L lines, L inner) {
 }
 template <class L> constexpr L passes_along(L lines, L inner, int deep) {
   return packed_parts(lines, 64) * 4 * packed_parts(packed_parts(inner, 128), deep);
+}
+
+// Both factors as they are packed: so many lines by the contracted index, so many matrices of that, and where they and
+// their scales begin in the workspace. Integers of groups lie in slots, or in a matrix each; rows that are merely laid
+// out anew keep their order.
+template <class L> struct PackedFactor {
+  L lines, inner, matrices, planes, scales;
+};
+template <class L> struct Packing {
+  PackedFactor<L> left, right;
+  L bytes;  // of the workspace
+};
+template <class L>
+constexpr Packing<L> packing_of(const PackPlan& p, bool left_along, bool right_along, L rows, L cols, L inner,
+                                L groups) {
+  const bool by_rows = p.grouped == Grouped::rows, summed = p.grouped == Grouped::sums;
+  const L slots = p.slot_rows == 0 ? L(0) : slots_of(by_rows ? rows : inner, groups, p.slot_rows);
+  const L table = p.slot_rows == 0 ? L(0) : slot_table_bytes(slots, groups);
+  if (p.arithmetic == Arithmetic::block15) {
+    const L left_lines = by_rows ? slots * p.slot_rows : rows, deep = summed ? slots * p.slot_rows : inner;
+    const L matrices = by_rows ? groups : L(1), right = table + planes_bytes(left_lines, deep);
+    const L left_scales = right + matrices * planes_bytes(cols, deep);
+    const L right_scales = left_scales + scales_bytes(left_lines, deep);
+    return {{left_lines, deep, L(1), table, left_scales},
+            {cols, deep, matrices, right, right_scales},
+            right_scales + matrices * scales_bytes(cols, deep)};
+  }
+  const L right_lines = by_rows && !right_along ? groups * cols : cols;
+  const L right_inner = by_rows && right_along ? groups * inner : inner;
+  const L right = table + (!p.packed[0] ? L(0)
+                           : left_along ? repacked_bytes(inner, rows)
+                                        : repacked_bytes(rows, inner));
+  return {{rows, inner, L(1), table, L(0)},
+          {right_lines, right_inner, L(1), right, L(0)},
+          right + (!p.packed[1]  ? L(0)
+                   : right_along ? repacked_bytes(right_inner, right_lines)
+                                 : repacked_bytes(right_lines, right_inner))};
 }
 
 }  // namespace tokitai::device

@@ -52,8 +52,9 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     // A turn's vectors lie kRows stored rows below the last turn's.
     static constexpr int kRows = loader_shape(P, O, along_outer, outer).rows;
     static_assert(kThreads % kAcross == 0 && kRows > 0);
-    TK_FN void load(const Arguments& a, Place<InTile, i64> first_outer, Place<InTile, i64> first_inner, i64 outers,
-                    i64 inners) {
+    template <class Base>
+    TK_FN void load(const Arguments& a, Base base, Place<InTile, i64> first_outer, Place<InTile, i64> first_inner,
+                    i64 outers, i64 inners) {
       const Counter vector = vector_in(0);
       const Place<InTile, i64> o = in_tile(first_outer, outer_of(vector));
       const Place<InTile, i64> i = in_tile(first_inner, inner_of(vector));
@@ -63,7 +64,7 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
       const int left = !(along_outer ? o < outers : i < inners) ? 0
                        : below < outer + P.inner                ? static_cast<int>(below)
                                                                 : outer + P.inner;
-      GlobalSpot<const Raw<K>> from = elements<K>(a.operand[O], row) + stored_col(along_outer, o, i);
+      GlobalSpot<const Raw<K>> from = elements<K>(a.operand[O], row_from_(base, row)) + stored_col(along_outer, o, i);
       TK_UNROLL
       for (Counter turn = 0; turn < kEach; ++turn) {
         TK_UNROLL
@@ -244,6 +245,10 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     }
   }
 
+  // A row of an operand, or of the part of it that begins with a row of it.
+  static TK_FN Place<Row, i64> row_from_(Nothing, Place<Row, i64> row) { return row; }
+  static TK_FN Place<Row, i64> row_from_(Place<Row, i64> base, Place<Row, i64> row) { return position_of(base, row); }
+
   // An operand that a definition may leave out, and a call as well.
   template <class O> static constexpr Kind optional_() {
     if constexpr (O::index < 0)
@@ -269,12 +274,19 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
 
   template <class C, class A, class B, class Start = Nothing, class Bias = Nothing, class How = Nothing>
   TK_FN void product(C, A, B, Start = {}, Bias = {}, How = {}) const {
-    using FactorA = FactorOf<A>;
-    using FactorB = FactorOf<B>;
     const i64 rows = arguments_.extent[0], cols = arguments_.extent[1], inner = arguments_.extent[2];
     const i64 tiles_across = pieces_of(cols, P.cols);
     const Place<InTile, i64> first_row = tile_first_row(block_index(), tiles_across, P.rows);
     const Place<InTile, i64> first_col = tile_first_col(block_index(), tiles_across, P.cols);
+    multiply_tile_<C, A, B, Start, Bias>(first_row, first_col, rows, cols, inner, Nothing{}, Nothing{}, Nothing{});
+  }
+
+  // One tile of a product. Each operand begins with the row of it that is given, where one is.
+  template <class C, class A, class B, class Start, class Bias, class Base>
+  TK_FN void multiply_tile_(Place<InTile, i64> first_row, Place<InTile, i64> first_col, i64 rows, i64 cols, i64 inner,
+                            Base base_a, Base base_b, Base base_c) const {
+    using FactorA = FactorOf<A>;
+    using FactorB = FactorOf<B>;
 
     // A's rows are the output's; stored transposed, memory runs along them. B's columns likewise.
     Loader<FactorA::index, FactorA::transposed, P.rows, P.access[FactorA::index], kPitchA> load_a;
@@ -285,14 +297,14 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
     if constexpr (optional_<Start>() == Kind::f32)
       for_fours_(first_row, first_col, rows, cols,
                  [&](Counter i, Counter q, Place<Row, i64> row, Place<Column, i64> col, Place<Existing, int> count) {
-                   const Packed<Kind::f32, 4> v =
-                       load_some<Kind::f32, 4>(elements<Kind::f32>(arguments_.operand[Start::index], row) + col, count);
+                   const Packed<Kind::f32, 4> v = load_some<Kind::f32, 4>(
+                       elements<Kind::f32>(arguments_.operand[Start::index], row_from_(base_c, row)) + col, count);
                    TK_UNROLL
                    for (int e = 0; e < 4; ++e) sums.v[i][4 * q + e] = v[e];
                  });
 
-    load_a.load(arguments_, first_row, 0, rows, inner);
-    load_b.load(arguments_, first_col, 0, cols, inner);
+    load_a.load(arguments_, base_a, first_row, 0, rows, inner);
+    load_b.load(arguments_, base_b, first_col, 0, cols, inner);
     Counter stage = 0;
     // Stages what was loaded, loads what lies at `next` while the stage is worked on, and leaves it for the next. Where
     // there is nothing at `next`, the stage is the last.
@@ -303,8 +315,8 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
       load_b.store(b);
       barrier();  // also orders this stage's last readers before its next writers, two turns on
       if (next < inner) {
-        load_a.load(arguments_, first_row, next, rows, inner);
-        load_b.load(arguments_, first_col, next, cols, inner);
+        load_a.load(arguments_, base_a, first_row, next, rows, inner);
+        load_b.load(arguments_, base_b, first_col, next, cols, inner);
         work(a, b);
       } else {
         work_on_last(a, b);
@@ -363,7 +375,7 @@ template <class D, TilePlan P> struct TileMachine : D::Names {
                    for (int e = 0; e < 4; ++e) v[e] = v[e] + bias[e];
                  }
                  const Packed<K, 4> out = pack<K, 4>(v);
-                 const GlobalSpot<Raw<K>> to = elements<K>(arguments_.operand[C::index], row) + col;
+                 const GlobalSpot<Raw<K>> to = elements<K>(arguments_.operand[C::index], row_from_(base_c, row)) + col;
                  if constexpr (P.access[C::index] >= 4 * bytes_of(K))
                    store_packed<K, 4, 4 * bytes_of(K)>(to, out);
                  else

@@ -34,8 +34,9 @@ TK_FN void load_box(const SharedSpot<u16>& to, const Map& map, Place<Corner, int
                     const Gate& g) {
   load_box_for(0, to, map, x, y, z, g);
 }
-TK_FN void store_box(const Map& map, Place<Corner, int> x, Place<Corner, int> y, const SharedSpot<u32>& from) {
-  lockstep::store_box(map.word, x, y, checked(from).address());
+TK_FN void store_box(const Map& map, Place<Corner, int> x, Place<Corner, int> y, Counter z,
+                     const SharedSpot<u32>& from) {
+  lockstep::store_box(map.word, x, y, z, checked(from).address());
 }
 template <int pending> TK_FN void stored_boxes_read() { lockstep::stored_boxes(pending); }
 TK_FN void stored_boxes_written() { lockstep::stored_boxes(0); }

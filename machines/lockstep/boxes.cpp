@@ -39,7 +39,7 @@ template <class Move> void for_pieces(const BoxMap& map, Move move) {
 
 void write_out(const Box& box, const std::vector<unsigned char>& rows) {
   Allocation* range = find(box.map.data);
-  for_rows(box.map, box.x, box.y, 0, [&](std::uintptr_t at, int in_box, int bytes) {
+  for_rows(box.map, box.x, box.y, box.z, [&](std::uintptr_t at, int in_box, int bytes) {
     if (void* to = global<Sort::write>(range, at, bytes, 2); to != nullptr)
       std::memcpy(to, rows.data() + in_box, static_cast<std::size_t>(bytes));
   });
@@ -92,7 +92,7 @@ void check_fenced(Block& block, std::int64_t at, int bytes) {
   }
 }
 
-void store_box(const void* map, int x, int y, std::int64_t from) {
+void store_box(const void* map, int x, int y, int z, std::int64_t from) {
   State& s = *state;
   Block& mine = *s.thread->block;
   count_access();
@@ -102,7 +102,7 @@ void store_box(const void* map, int x, int y, std::int64_t from) {
   pass<Sort::read>(
       mine.cells.get() + from / 2, m->bytes() / 2, mine.settled_shared, mine.start,
       [&] { return shared_place(from, mine); }, true);
-  s.thread->boxes.push_back({*m, x, y, from, s.tick()});
+  s.thread->boxes.push_back({*m, x, y, z, from, s.tick()});
 }
 
 void stored_boxes(int pending) {

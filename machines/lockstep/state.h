@@ -48,7 +48,7 @@ Clock join(const Clock& a, const Clock& b);
 
 struct Box {  // of outputs, on its way from shared memory
   BoxMap map;
-  int x, y;
+  int x, y, z;
   std::int64_t from;
   std::uint32_t sent;  // time
 };

@@ -54,7 +54,7 @@ inline constexpr int kOwnRank = -1;  // of gate_arrive
   X(void, gate_await, (std::int64_t at, std::uint32_t parity), (at, parity))                                          \
   X(void, load_box, (std::uint32_t ranks, std::int64_t to, const void* map, int x, int y, int z, std::int64_t gate),  \
     (ranks, to, map, x, y, z, gate))                                                                                  \
-  X(void, store_box, (const void* map, int x, int y, std::int64_t from), (map, x, y, from))                           \
+  X(void, store_box, (const void* map, int x, int y, int z, std::int64_t from), (map, x, y, z, from))                 \
   X(void, stored_boxes, (int pending), (pending))                                                                     \
   X(void, boxes_fence, (), ())                                                                                        \
   X(void, multiply, (void* sums, int count, int form, std::uint64_t a, std::uint64_t b, bool accumulate),             \

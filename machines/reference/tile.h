@@ -8,13 +8,14 @@
 #include "machines/reference/memory.h"
 #include "numerics/block15.h"
 #include "numerics/hopper.h"
+#include "patterns/groups.h"
 #include "patterns/names.h"
 
 namespace tokitai::reference {
 
 // A matrix or its transpose, seen as lines along the contracted index.
 struct Factor {
-  const View& view;
+  View view;
   bool down_columns;
   std::int64_t lines() const { return down_columns ? view.cols() : view.rows(); }
   std::int64_t inner() const { return down_columns ? view.rows() : view.cols(); }
@@ -80,8 +81,29 @@ inline float hopper_chain(const Factor& a, const Factor& b, std::int64_t i, std:
   return c;
 }
 
+// out = from + a b + added, each output in the arithmetic; nothing where a view is null.
+inline void multiply(const View& out, const Factor& a, const Factor& b, const View* from, const View* added,
+                     Arithmetic arithmetic) {
+  const auto every = [&](auto&& output) {
+    for (std::int64_t i = 0; i < out.rows(); ++i)
+      for (std::int64_t j = 0; j < out.cols(); ++j) {
+        const float c = output(i, j, from != nullptr ? read(*from, i, j) : 0.0f);
+        write(out, i, j, added != nullptr ? c + read(*added, j) : c);
+      }
+  };
+  switch (arithmetic) {
+    case Arithmetic::chain: return every([&](auto i, auto j, float c) { return chain(a, b, i, j, c); });
+    case Arithmetic::hopper: return every([&](auto i, auto j, float c) { return hopper_chain(a, b, i, j, c); });
+    case Arithmetic::block15: {
+      const Blocks p(a), q(b);
+      return every([&](auto i, auto j, float c) { return block15_chain(p, q, i, j, c); });
+    }
+  }
+}
+
 template <class D> struct TileMachine : D::Names {
   const Call& call;
+  Answer answer{};
 
   template <class O> const View* given(O) const {
     const View& view = call.operand(O::index);
@@ -98,23 +120,22 @@ template <class D> struct TileMachine : D::Names {
   // out = start + x y + bias, each output in the arithmetic that the option names.
   template <class C, class A, class B, class Start = Nothing, class Bias = Nothing, class How = Nothing>
   void product(C, A x, B y, Start start = {}, Bias bias = {}, How how = {}) const {
+    multiply(call.operand(C::index), left(x), right(y), given(start), given(bias), arithmetic_of(how));
+  }
+  // The same for each group of rows.
+  template <class C, class A, class B, class Offsets, class Start = Nothing, class How = Nothing>
+  void grouped_product(C, A x, B y, Offsets, Start start = {}, How how = {}) {
+    const Groups groups(call, describe(call));
+    if (const std::int64_t bad = groups.first_bad(); bad >= 0) {
+      answer = {Answer::refused, bad};
+      return;
+    }
     const Factor a = left(x), b = right(y);
-    const View *from = given(start), *added = given(bias);
-    const auto every = [&](auto&& output) {
-      const View& out = call.operand(C::index);
-      for (std::int64_t i = 0; i < out.rows(); ++i)
-        for (std::int64_t j = 0; j < out.cols(); ++j) {
-          const float c = output(i, j, from != nullptr ? read(*from, i, j) : 0.0f);
-          write(out, i, j, added != nullptr ? c + read(*added, j) : c);
-        }
-    };
-    switch (arithmetic_of(how)) {
-      case Arithmetic::chain: return every([&](auto i, auto j, float c) { return chain(a, b, i, j, c); });
-      case Arithmetic::hopper: return every([&](auto i, auto j, float c) { return hopper_chain(a, b, i, j, c); });
-      case Arithmetic::block15: {
-        const Blocks p(a), q(b);
-        return every([&](auto i, auto j, float c) { return block15_chain(p, q, i, j, c); });
-      }
+    const View* from = given(start);
+    for (std::int64_t g = 0; g < groups.count(); ++g) {
+      const View begin = from != nullptr ? groups.of(*from, g) : View{};
+      multiply(groups.of(call.operand(C::index), g), {groups.of(a.view, g), a.down_columns},
+               {groups.of(b.view, g), b.down_columns}, from != nullptr ? &begin : nullptr, nullptr, arithmetic_of(how));
     }
   }
 };
@@ -122,7 +143,7 @@ template <class D> struct TileMachine : D::Names {
 template <class D> Answer run_tile(const Call& call) {
   TileMachine<D> m{{}, call};
   D::tile(m);
-  return {};
+  return m.answer;
 }
 
 }  // namespace tokitai::reference

@@ -24,7 +24,7 @@ def read_faults(path):
 
 def function_around(text, begin):
     """The name of the function that a place of the text lies in, and where the function begins and ends."""
-    starts = [m.start() for m in re.finditer(r"^(template|constexpr|inline)\b", text, re.M)]
+    starts = [m.start() for m in re.finditer(r"^(template|(?<!>\n)constexpr|inline)\b", text, re.M)]
     first = max(s for s in starts if s <= begin)
     depth, end = 0, text.index("{", first)
     for end in range(end, len(text)):

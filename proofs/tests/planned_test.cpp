@@ -32,9 +32,11 @@ std::string line_of(const Contract& contract, Sizes& s) {
   if (contract.operands[0].shape[0] == "rows" && contract.operands[0].shape[1] == "cols")
     return fmt::format("{} rows={} cols={} type={} pad={}", contract.name, s.any(20), s.any(24), type,
                        s.one_of({0, 0, 1, 4, 8}));
-  if (contract.family() == "gemm")
+  if (contract.family() == "gemm" || contract.family() == "grouped")
     return fmt::format(
-        "{} m={} n={} k={} type={} arithmetic={}", contract.name, s.any(14), s.any(14), s.any(14), type,
+        "{}{} m={} n={} k={} type={} arithmetic={}", contract.name,
+        contract.family() == "grouped" ? fmt::format(" groups={}", s.any(9)) : "", s.any(14), s.any(14), s.any(14),
+        type,
         type == std::string_view("f32") ? s.one_of({"chain", "block15"}) : s.one_of({"chain", "block15", "hopper"}));
   if (contract.family() == "embedding")
     return fmt::format("{} queries={} dim={} vocab={} type={}", contract.name, s.any(20), s.any(12), s.any(20), type);
@@ -69,6 +71,20 @@ TEST(Planned, KnowsThePartsOfProblemsThatNobodyChose) {
       }
     }
   EXPECT_GT(asked, 20000);
+}
+
+// The table of groups' slots says rows in 32 bits (proofs/product_groups.cpp): what they cannot say is no plan.
+TEST(Planned, GroupsHaveNoMoreRowsThanTheirTableCanSay) {
+  const auto plan = [](std::int64_t rows) {
+    const std::string line = fmt::format("grouped.forward m={} groups=3 k=1 n=1 type=f16", rows);
+    const auto call = problems::call_without_memory(problems::parse_problems(line).value().at(0));
+    return device::plan(call.value(), {compiler::find_target("sm_80").value(), 132, 0});
+  };
+  EXPECT_TRUE(plan((std::int64_t{1} << 31) - 65536).ok());
+  const auto refused = plan((std::int64_t{1} << 31) - 65535);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().message(),
+            "grouped.forward: the groups of c have 2147418113 rows; a GPU takes at most 2147418112");
 }
 
 }  // namespace

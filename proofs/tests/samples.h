@@ -33,6 +33,17 @@ inline ProductRing product_ring(Arithmetic arithmetic, int cols, int slots, int 
   p.boxes = arithmetic == Arithmetic::block15 ? 1 : 2, p.result = 2;
   return {p, {left, right}, device::product_shape(p).bytes};
 }
+inline ProductGroups product_groups(Arithmetic arithmetic, device::Grouped grouped, int below) {
+  ProductGroups groups{product_ring(arithmetic, 192, 4, below, 3 - below, false, false).plan};
+  groups.plan.grouped = grouped;
+  return groups;
+}
+inline PackedSpace packed_space(Arithmetic arithmetic, device::Grouped grouped, int slot_rows) {
+  const bool sums = grouped == device::Grouped::sums, integers = arithmetic == Arithmetic::block15;
+  PackedSpace space{{0, arithmetic, {true, true}, {false, false}, grouped, slot_rows}, {}};
+  space.along[0] = !integers && sums, space.along[1] = !integers && (sums || slot_rows > 0);
+  return space;
+}
 
 inline std::vector<Part> samples() {
   using device::Guard;
@@ -71,6 +82,8 @@ inline std::vector<Part> samples() {
           TileOutputs{large, shared(large)},
           TileGrid{64, 64, 1},
           TileGrid{256, 128, 4},
+          TileGrid{64, 64, 1, device::Grouped::rows},
+          TileGrid{128, 128, 4, device::Grouped::sums},
           TileFactor{small, false, false},
           TileFactor{large, true, true},
           TileChain{16, 0},
@@ -85,8 +98,21 @@ inline std::vector<Part> samples() {
           ProductBox{2},
           ProductBox{4},
           ProductScales{192},
-          PackedSpace{true},
-          PackedSpace{false},
+          SlotTable{0},
+          SlotTable{128},
+          SlotTable{256},
+          product_groups(Arithmetic::hopper, device::Grouped::rows, 2),
+          product_groups(Arithmetic::block15, device::Grouped::rows, 1),
+          product_groups(Arithmetic::hopper, device::Grouped::sums, 1),
+          product_groups(Arithmetic::block15, device::Grouped::sums, 2),
+          packed_space(Arithmetic::block15, device::Grouped::no, 0),
+          packed_space(Arithmetic::block15, device::Grouped::rows, 256),
+          packed_space(Arithmetic::block15, device::Grouped::sums, 128),
+          packed_space(Arithmetic::hopper, device::Grouped::no, 0),
+          packed_space(Arithmetic::hopper, device::Grouped::rows, 128),
+          packed_space(Arithmetic::hopper, device::Grouped::sums, 0),
+          PackedGroups{256, false},
+          PackedGroups{128, true},
           PackedFactor{false, false, 2, 0},
           PackedFactor{true, false, 4, device::kPackShared},
           PackedFactor{true, true, 2, device::kPackShared}};

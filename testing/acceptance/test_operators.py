@@ -381,5 +381,26 @@ class Gemm(CommandTest):
                                         {"dc": dc, "a": a, "db0": start(150, 31)}, options)
 
 
+class Grouped(CommandTest):
+    def check_all(self, storage, offsets, k, n, options):
+        m, groups = offsets[-1], len(offsets) - 1
+        rng = families.generator(f"grouped {storage.name} {offsets} {k} {n}")
+        a, b = families.normal(storage, (m, k), rng), families.normal(storage, (groups, k, n), rng)
+        dc, offsets = families.mixed(storage, (m, n), rng), np.array(offsets, "<i8")
+        start = {shape: rng.standard_normal(shape).astype("<f4") for shape in ((m, n), (m, k), (groups, k, n))}
+        with self.subTest(storage=storage.name, offsets=offsets, k=k, n=n, **options):
+            self.check_operator("grouped.forward", storage, {"a": a, "b": b, "offsets": offsets}, options)
+            self.check_operator("grouped.grad_a", storage,
+                                {"dc": dc, "b": b, "offsets": offsets, "da0": start[m, k]}, options)
+            self.check_operator("grouped.grad_b", storage,
+                                {"dc": dc, "a": a, "offsets": offsets, "db0": start[groups, k, n]}, options)
+
+    def test_every_arithmetic(self):
+        for storage in STORAGES:
+            for arithmetic in ("chain", "block15", "hopper") if storage.name != "f32" else ("chain", "block15"):
+                for offsets in ([0, 9], [0, 0, 1, 8, 8, 20], [0, 130, 300]):
+                    self.check_all(storage, offsets, 20, 11, {"arithmetic": arithmetic})
+
+
 if __name__ == "__main__":
     unittest.main()

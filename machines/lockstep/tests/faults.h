@@ -25,6 +25,10 @@ struct Fault {
   }
 };
 
+inline void add_line(std::string& text, const std::string& line) {
+  if (!text.empty()) text += '\n';
+  text += line;
+}
 inline std::vector<Fault> read_faults(const char* path) {
   std::ifstream file(path);
   std::vector<Fault> faults;
@@ -37,9 +41,9 @@ inline std::vector<Fault> read_faults(const char* path) {
     if (key == "fault")
       f.name = line.substr(colon + 2);
     else if (line.starts_with("- "))
-      f.old_text += (f.old_text.empty() ? "" : "\n") + line.substr(2);
+      add_line(f.old_text, line.substr(2));
     else if (line.starts_with("+ "))
-      f.new_text += (f.new_text.empty() ? "" : "\n") + line.substr(2);
+      add_line(f.new_text, line.substr(2));
     else if (line.starts_with("k- "))
       f.old_kernel += line.substr(3);
     else if (line.starts_with("k+"))

@@ -45,7 +45,9 @@ void change(const Fault& f, const problems::Instance& instance) {
         static_cast<std::uint16_t*>(view.data)[r * view.row_stride + c] =
             r < static_cast<std::int64_t>(words.size()) ? words[static_cast<std::size_t>(r)] : std::uint16_t{0};
   }
-  if (f.refused) static_cast<std::int64_t*>(call.operand(1).data)[3] = -7;
+  for (std::size_t i = 0; f.refused && i < call.contract->operands.size(); ++i)
+    if (call.contract->operands[i].type == TypeRule::index)
+      static_cast<std::int64_t*>(call.operand(static_cast<int>(i)).data)[3] = -7;
 }
 
 // A call of special make, on the reference and on the device: the same answer, the same bits; where it is refused,

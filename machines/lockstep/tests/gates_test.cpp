@@ -146,7 +146,7 @@ struct Copied {
     }
     if (left != Left::fence) boxes_fence();
     warp_barrier();
-    if (t == 0) store_box(map_of(y), 0, 0, cast<u32>(out));
+    if (t == 0) store_box(map_of(y), 0, 0, 0, cast<u32>(out));
     if (t == 0 && left != Left::wait) stored_boxes_written();
   }
 };
