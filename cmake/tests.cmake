@@ -41,7 +41,7 @@ tokitai_test(machine_test fast SOURCES machines/tests/bounds_test.cpp machines/t
   machines/tests/describe_test.cpp machines/tests/journal_test.cpp machines/tests/pool_test.cpp machines/tests/refusals_test.cpp
   machines/tests/refusals_lockstep_test.cpp)
 add_dependencies(machine_test tokitai_worker)
-tokitai_test(lists_test fast SOURCES machines/tests/lists_test.cpp)
+tokitai_test(lists_test fast SOURCES machines/tests/lists_test.cpp problems/tests/instance_test.cpp)
 tokitai_test(evidence_test fast SOURCES reports/tests/compare_test.cpp reports/tests/contract_json_test.cpp
   evidence/tests/verify_test.cpp
   evidence/tests/audit_test.cpp evidence/tests/bounded_json_test.cpp reports/tests/call_report_test.cpp evidence/tests/key_test.cpp

@@ -220,7 +220,7 @@ Status Instance::fill_operands(const Problem& problem, Filling filling) {
       const std::uint64_t stream = contract.has_once(spec) ? kOnce + i : ++last;
       const View& view = set[i];
       if (!view.present()) continue;
-      std::memset(view.data, 0xa5, static_cast<std::size_t>(extent_of(view)));
+      if (!lies_over(i)) std::memset(view.data, 0xa5, static_cast<std::size_t>(extent_of(view)));
       if (!read(i)) continue;
       if (!lies_over(i)) {
         if (spec.type == TypeRule::index)
