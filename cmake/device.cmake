@@ -13,7 +13,8 @@ function(tokitai_device)
     machines/device/segment.h machines/device/segment_rows.h machines/device/segment_scatter.h machines/device/segment_shape.h machines/device/segment_sums.h machines/device/sort.h machines/device/tile.h machines/device/tile_groups.h machines/device/groups.h
     machines/device/tile_shape.h machines/device/alias_tensor.h machines/device/multiply.h machines/device/product.h machines/device/product_integers.h machines/device/product_pack.h machines/device/product_ring.h
     machines/device/product_shape.h machines/device/place_product.h
-    machines/lockstep/alias.h machines/lockstep/alias_tensor.h machines/lockstep/kernel_text.h machines/lockstep/makers.inc machines/lockstep/pointers.h machines/lockstep/strict.h
+    compiler/fragment.h machines/device/alias_bytes.h machines/device/fragment_shape.h machines/device/place_fragments.h machines/device/product_fragments.h
+    machines/lockstep/alias.h machines/lockstep/alias_bytes.h machines/lockstep/alias_tensor.h machines/lockstep/kernel_text.h machines/lockstep/makers.inc machines/lockstep/pointers.h machines/lockstep/strict.h
     machines/lockstep/words.h)
 
   set(device_depends "")

@@ -188,7 +188,7 @@ add_test(NAME verify_worker COMMAND tokitai_command verify --device worker:cpu -
 set_tests_properties(verify_worker PROPERTIES LABELS fast)
 # The GPU's kernels without a GPU: run on checked fibers, and compiled and audited for a target of each kind: before and
 # since clusters, waves of 64 and of 32. `make kernels` takes every target.
-add_test(NAME verify_lockstep COMMAND tokitai_command verify --device lockstep --one-in 5)
+add_test(NAME verify_lockstep COMMAND tokitai_command verify --device lockstep --one-in 8)
 set_tests_properties(verify_lockstep PROPERTIES LABELS full SKIP_RETURN_CODE 3)
 add_test(NAME verify_lockstep_whole COMMAND tokitai_command verify --device lockstep)
 set_tests_properties(verify_lockstep_whole PROPERTIES LABELS long SKIP_RETURN_CODE 3)

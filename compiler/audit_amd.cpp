@@ -137,8 +137,11 @@ std::string_view rule_for(const AmdFunction& f, std::size_t at, bool atomics) {
   const std::string_view name = one.name;
   if (is_atomic(name)) return rule_for_atomic(name, atomics);
   if (contains(name, {"fma_mix", "mad_mix"})) return "mixed precision";
-  if (name.starts_with("v_dot")) return "dot product";
-  if (begins(name, {"v_mfma_f", "v_smfmac_f", "v_wmma_f", "v_wmma_bf", "v_swmmac_f", "v_swmmac_bf"}))
+  // Of integers they are exact, unless they are held to the largest one.
+  if (name.starts_with("v_dot") && (contains(name, {"_f16", "_bf16", "_f32"}) || contains(one.line, {" clamp"})))
+    return "dot product";
+  if (begins(name, {"v_mfma_f", "v_smfmac_f", "v_wmma_f", "v_wmma_bf", "v_swmmac_f", "v_swmmac_bf"}) ||
+      (name.starts_with("v_wmma_i") && contains(one.line, {" clamp"})))
     return "matrix unit";
   if (contains(name, {"_cvt_pkrtz", "_cvt_pk_rtz", "_cvt_sr_", "_cvt_scalef32_sr"})) return "rounding";
   if (contains(name, {"_f16", "_bf16"}) && !is_exact_on_halves(name)) return "half arithmetic";

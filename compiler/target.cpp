@@ -13,15 +13,15 @@ namespace {
 
 constexpr int kKiB = 1024;
 constexpr std::array kTargets{
-    Target{"sm_80", Vendor::nvidia, 32, 163 * kKiB, false},
-    Target{"sm_89", Vendor::nvidia, 32, 99 * kKiB, false},
-    Target{"sm_90a", Vendor::nvidia, 32, 227 * kKiB, true, true},
-    Target{"sm_100a", Vendor::nvidia, 32, 227 * kKiB, true},
-    Target{"gfx90a", Vendor::amd, 64, 64 * kKiB, false},
-    Target{"gfx942", Vendor::amd, 64, 64 * kKiB, false},
-    Target{"gfx1030", Vendor::amd, 32, 64 * kKiB, false},
-    Target{"gfx1101", Vendor::amd, 32, 64 * kKiB, false},
-    Target{"gfx1201", Vendor::amd, 32, 64 * kKiB, false},
+    Target{"sm_80", Vendor::nvidia, 32, 163 * kKiB, false, false, Fragment::mma},
+    Target{"sm_89", Vendor::nvidia, 32, 99 * kKiB, false, false, Fragment::mma},
+    Target{"sm_90a", Vendor::nvidia, 32, 227 * kKiB, true, true, Fragment::mma},
+    Target{"sm_100a", Vendor::nvidia, 32, 227 * kKiB, true, false, Fragment::mma},
+    Target{"gfx90a", Vendor::amd, 64, 64 * kKiB, false, false, Fragment::mfma16},
+    Target{"gfx942", Vendor::amd, 64, 64 * kKiB, false, false, Fragment::mfma32},
+    Target{"gfx1030", Vendor::amd, 32, 64 * kKiB, false, false, Fragment::dot4},
+    Target{"gfx1101", Vendor::amd, 32, 64 * kKiB, false, false, Fragment::wmma11},
+    Target{"gfx1201", Vendor::amd, 32, 64 * kKiB, false, false, Fragment::wmma12},
 };
 
 int capability_of(const Target& target) {

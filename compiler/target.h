@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "compiler/fragment.h"
 #include "tokitai/status.h"
 
 namespace tokitai::compiler {
@@ -16,7 +17,8 @@ struct Target {
   int warp = 32;         // threads that run in step
   int shared_bytes = 0;  // the most shared memory a block can ask for
   bool clusters = false;
-  bool warpgroups = false;  // tensor cores that 128 threads use together, fed by the copy engine (sm_90a)
+  bool warpgroups = false;             // tensor cores that 128 threads use together, fed by the copy engine (sm_90a)
+  Fragment fragment = Fragment::none;  // how a wave multiplies bytes by itself
 };
 
 std::span<const Target> targets();  // of GPUs

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "compiler/target.h"
 #include "contract/roles.h"
 #include "evidence/replay.h"
 #include "machines/device/compile_ahead.h"
@@ -36,7 +37,9 @@ bool names_device(std::string_view name) {
   if (kind == "unix") return !rest.empty() && !rest.starts_with("worker:");
   if (kind == "worker") return !rest.starts_with("worker:") && !rest.starts_with("unix:") && names_device(rest);
   if (gpu::names_gpu(name)) return !rest.empty() && gpu::parse_name(name).ok();
-  return name == "cpu" || name == "reference" || name == "lockstep" || name == "lockstep:64";
+  if (kind == "lockstep")
+    return rest.empty() ? colon == std::string_view::npos : rest == "64" || compiler::find_target(rest).ok();
+  return name == "cpu" || name == "reference";
 }
 
 Sum outputs_of(const Call& call) {

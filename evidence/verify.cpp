@@ -233,7 +233,8 @@ Result<std::vector<Variant>> gpu_variants(const std::string& name) {
   for (int plan = 0; plan < device::kVariants; ++plan) {
     auto device = open(name, {.plan = plan});
     if (!device.ok()) return device.status();
-    variants.push_back({fmt::format("{}, plan {}", name, plan), std::move(device).value()});
+    variants.push_back(
+        {fmt::format("{}, plan {}", name, plan), std::move(device).value(), false, false, plan == device::kWaves});
   }
   Device best = variants.front().device;
   variants.push_back({fmt::format("{}, plan 0 again", name), best});
@@ -243,16 +244,24 @@ Result<std::vector<Variant>> gpu_variants(const std::string& name) {
 
 Result<std::vector<Variant>> lockstep_variants() {
   std::vector<Variant> variants;
-  const auto add = [&](const char* name, int warp, int plan) -> Status {
+  const auto add = [&](const std::string& name, int plan, const std::string& words, bool integers) -> Status {
     auto device = open(name, {.plan = plan});
     if (!device.ok()) return device.status();
-    variants.push_back({fmt::format("warps of {}, plan {}", warp, plan), std::move(device).value()});
+    variants.push_back({words, std::move(device).value(), false, false, integers});
     return {};
   };
-  if (Status s = add("lockstep", 32, 0); !s.ok()) return s;
-  if (Status s = add("lockstep:64", 64, 0); !s.ok()) return s;
+  if (Status s = add("lockstep", 0, "warps of 32, plan 0", false); !s.ok()) return s;
+  if (Status s = add("lockstep:64", 0, "warps of 64, plan 0", false); !s.ok()) return s;
   for (int plan = 1; plan < device::kVariants; ++plan)
-    if (Status s = add("lockstep", 32, plan); !s.ok()) return s;
+    if (Status s = add("lockstep", plan, fmt::format("warps of 32, plan {}", plan), plan == device::kWaves); !s.ok())
+      return s;
+  // Every other way of multiplying bytes, and every other plan of one.
+  for (const auto& [target, plan] :
+       {std::pair{"sm_80", 0}, std::pair{"sm_80", 1}, std::pair{"sm_80", 2}, std::pair{"gfx90a", 0},
+        std::pair{"gfx1030", 0}, std::pair{"gfx1101", 0}, std::pair{"gfx1201", 0}})
+    if (Status s = add(fmt::format("lockstep:{}", target), plan, fmt::format("as {}, plan {}", target, plan), true);
+        !s.ok())
+      return s;
   return variants;
 }
 

@@ -71,8 +71,8 @@ Result<std::vector<Variant>> cpu_variants(const std::vector<std::string>& isas, 
 // The ways to run a GPU: the best plan twice, every other plan, then cut.
 Result<std::vector<Variant>> gpu_variants(const std::string& name);
 
-// The ways to run the GPU's text on checked fibers: warps of 32 and 64, and every other plan. Each runs under several
-// schedules.
+// The ways to run the GPU's text on checked fibers: warps of 32 and 64, every other plan, and the ways in which GPUs
+// multiply bytes. Each runs under several schedules.
 Result<std::vector<Variant>> lockstep_variants();
 
 // Has every kernel compiled that verifying these will run, on every core; for devices whose kernels are compiled when

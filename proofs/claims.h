@@ -30,6 +30,8 @@ void claim(const ProductGroups& part, const Functions& f, Report& report);
 void claim(const PackedSpace& part, const Functions& f, Report& report);
 void claim(const PackedGroups& part, const Functions& f, Report& report);
 void claim(const PackedFactor& part, const Functions& f, Report& report);
+void claim(const FragmentStages& part, const Functions& f, Report& report);
+void claim(const FragmentWaves& part, const Functions& f, Report& report);
 // The words that all of them are made of.
 void claim_places(const Functions& f, Report& report);
 

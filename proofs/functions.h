@@ -3,6 +3,7 @@
 #pragma once
 #include "machines/device/list_sum_shape.h"
 #include "machines/device/place_each.h"
+#include "machines/device/place_fragments.h"
 #include "machines/device/place_list_sum.h"
 #include "machines/device/place_product.h"
 #include "machines/device/place_row.h"
@@ -296,6 +297,38 @@ struct Functions {
   int (*marked_byte)() = device::marked_byte;
 
   // --- Barriers and steps of loops, as the kernels write them.
+
+  // --- product of integers, by waves
+  Int (*wave_of)(Int, Fragment) = device::wave_of;
+  Int (*lane_in_wave)(Int, Fragment) = device::lane_in_wave;
+  Int (*turn_line)(Int, int) = device::turn_line;
+  Int (*turn_plane)(Int, int) = device::turn_plane;
+  Int (*brought_line)(Int, Int) = device::brought_line;
+  Int (*brought_piece)(Int) = device::brought_piece;
+  Int (*line_behind_left)(Int) = device::line_behind_left;
+  Int (*line_on_right)(Int) = device::line_on_right;
+  Int (*fetched_line)(Int, Int, Int) = device::fetched_line;
+  Long (*plane_begin)(Long, Int, Long, Long) = device::plane_begin;
+  Long (*packed_piece)(Int, Int, Int, Int) = device::packed_piece;
+  Int (*staged_piece)(Int, Int, Int, Int, int) = device::staged_piece;
+  Int (*pieces_behind)(Int, Int, int) = device::pieces_behind;
+  Int (*scaled_line)(Int) = device::scaled_line;
+  Long (*fetched_scale)(Int, Int, Int) = device::fetched_scale;
+  Int (*staged_scale)(Int, Int, int) = device::staged_scale;
+  Int (*wave_row)(Int, int, int) = device::wave_row;
+  Int (*wave_col)(Int, int, int) = device::wave_col;
+  Int (*wave_line)(Int, Int) = device::wave_line;
+  Int (*half_begin)(Int, int) = device::half_begin;
+  Int (*fragment_begin)(Int, int) = device::fragment_begin;
+  Int (*fragment_line)(Int, int, Int) = device::fragment_line;
+  Int (*left_line)(Int, Int, Fragment) = device::left_line;
+  Int (*right_line)(Int, Int, Fragment) = device::right_line;
+  Int (*left_piece)(Int, Int, Int, Fragment) = device::left_piece;
+  Int (*right_piece)(Int, Int, Int, Fragment) = device::right_piece;
+  Int (*fragment_row)(Int, Int, Fragment) = device::fragment_row;
+  Int (*fragment_col)(Int, Int, Fragment) = device::fragment_col;
+  int (*pieces_byte)() = device::pieces_byte;
+  int (*line_scales_byte)(const device::FragmentPlan&) = device::line_scales_byte;
 
   bool (*scan_adds)(int, int) = proofs::scan_adds;
   Long (*slot_of_position)(const Long&, int) = proofs::slot_of_position;

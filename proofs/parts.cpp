@@ -112,6 +112,12 @@ struct Cutter {
       }
   }
   void operator()(const device::SlotPlan& p) { parts.emplace_back(SlotTable{p.slot_rows}); }
+  void operator()(const device::FragmentPlan& p) {
+    parts.emplace_back(ProductWalk{p.band});
+    parts.emplace_back(ProductTiles{p.cols, 1, 1});
+    parts.emplace_back(FragmentStages{p.cols, p.stages, launch.shared_bytes});
+    parts.emplace_back(FragmentWaves{p.fragment, p.cols});
+  }
   void operator()(const device::TilePlan& p) {
     device::TilePlan tile = p;
     tile.kinds = 0;

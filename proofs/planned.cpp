@@ -18,9 +18,9 @@ using problems::Problem;
 
 // Targets that differ in what a planner asks about.
 std::vector<compiler::Target> kinds_of_target() {
-  std::map<std::tuple<compiler::Vendor, int, bool, bool>, compiler::Target> kinds;
+  std::map<std::tuple<compiler::Vendor, int, bool, bool, Fragment>, compiler::Target> kinds;
   for (const compiler::Target& t : compiler::targets())
-    kinds.try_emplace({t.vendor, t.shared_bytes, t.clusters, t.warpgroups}, t);
+    kinds.try_emplace({t.vendor, t.shared_bytes, t.clusters, t.warpgroups, t.fragment}, t);
   std::vector<compiler::Target> out;
   for (const auto& [key, target] : kinds) out.push_back(target);
   return out;

@@ -135,6 +135,14 @@ std::string words_of(const Part& part) {
                             },
                             [](const ProductBox& p) { return fmt::format("a box of outputs of {} bytes", p.result); },
                             [](const ProductScales& p) { return fmt::format("scales of {} columns", p.cols); },
+                            [](const FragmentStages& p) {
+                              return fmt::format("{} stages of {} + {} lines, {} bytes shared", p.stages,
+                                                 device::kTileRows, p.cols, p.shared_bytes);
+                            },
+                            [](const FragmentWaves& p) {
+                              return fmt::format("waves that multiply bytes by instruction {}, {} columns",
+                                                 static_cast<int>(p.fragment), p.cols);
+                            },
                             [](const ProductTiles& p) {
                               return fmt::format("tiles of {} x {} in clusters of {} x {}", device::kTileRows, p.cols,
                                                  p.cluster_rows, p.cluster_cols);

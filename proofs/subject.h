@@ -126,10 +126,21 @@ struct PackedFactor {
   int shared_bytes = 0;  // asked for by the launch
 };
 
+// Where waves multiply bytes by themselves: both factors' way into the stages in shared memory.
+struct FragmentStages {
+  int cols = 0, stages = 0;
+  int shared_bytes = 0;  // asked for by the launch
+};
+// The waves of a tile, and what their lanes multiply and have.
+struct FragmentWaves {
+  Fragment fragment = Fragment::none;
+  int cols = 0;
+};
+
 using Part = std::variant<EachElements, ListSums, RowColumns, RowMemory, RowTeams, RowSums, SegmentSort, SegmentRows,
                           SegmentSums, TileOutputs, TileGrid, TileFactor, TileChain, ProductWalk, ProductTiles,
                           ProductRing, ProductOutputs, ProductBox, ProductScales, SlotTable, ProductGroups, PackedSpace,
-                          PackedGroups, PackedFactor>;
+                          PackedGroups, PackedFactor, FragmentStages, FragmentWaves>;
 
 struct Subject {
   Part part;

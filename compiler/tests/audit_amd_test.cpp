@@ -27,14 +27,27 @@ std::string rule_of(const std::string& body, bool atomics = false, const std::st
 }
 
 TEST(AuditAmd, PassesIeeeArithmetic) {
-  for (const char* clean :
-       {"v_add_f32_e32 v0, v1, v2", "v_fma_f32 v0, v1, v2, v3", "v_fmac_f32_e32 v0, v1, v2",
-        "v_pk_fma_f32 v[0:1], v[2:3], v[4:5], v[6:7]", "v_pk_mul_f32 v[0:1], v[2:3], v[4:5]",
-        "v_cvt_f16_f32_e32 v0, v1", "v_cvt_f32_f16_e32 v0, v1", "v_pack_b32_f16 v0, v1, v2", "v_max_f32_e32 v0, v1, v2",
-        "v_mad_u64_u32 v[4:5], s[0:1], v9, v8, 0", "v_cmp_lt_f32_e32 vcc, s0, v0", "ds_read_b32 v0, v1",
-        "ds_write_b128 v0, v[0:3]", "ds_bpermute_b32 v0, v1, v2", "s_fmac_f32 s6, s7, s4",
-        "global_load_short_d16 v0, v1, s[0:1]", "v_mfma_i32_16x16x32_i8 a[0:3], v[0:1], v[2:3], a[0:3]",
-        "v_dual_add_f32 v0, v1, v2 :: v_dual_mul_f32 v3, v4, v5"})
+  for (const char* clean : {"v_add_f32_e32 v0, v1, v2",
+                            "v_fma_f32 v0, v1, v2, v3",
+                            "v_fmac_f32_e32 v0, v1, v2",
+                            "v_pk_fma_f32 v[0:1], v[2:3], v[4:5], v[6:7]",
+                            "v_pk_mul_f32 v[0:1], v[2:3], v[4:5]",
+                            "v_cvt_f16_f32_e32 v0, v1",
+                            "v_cvt_f32_f16_e32 v0, v1",
+                            "v_pack_b32_f16 v0, v1, v2",
+                            "v_max_f32_e32 v0, v1, v2",
+                            "v_mad_u64_u32 v[4:5], s[0:1], v9, v8, 0",
+                            "v_cmp_lt_f32_e32 vcc, s0, v0",
+                            "ds_read_b32 v0, v1",
+                            "ds_write_b128 v0, v[0:3]",
+                            "ds_bpermute_b32 v0, v1, v2",
+                            "s_fmac_f32 s6, s7, s4",
+                            "global_load_short_d16 v0, v1, s[0:1]",
+                            "v_mfma_i32_16x16x32_i8 a[0:3], v[0:1], v[2:3], a[0:3]",
+                            "v_dot4_i32_i8 v0, v1, v2, v0",
+                            "v_dot4c_i32_i8 v0, v1, v2",
+                            "v_wmma_i32_16x16x16_iu8 v[0:7], v[8:11], v[12:15], v[0:7] neg_lo:[1,1,0]",
+                            "v_dual_add_f32 v0, v1, v2 :: v_dual_mul_f32 v3, v4, v5"})
     EXPECT_EQ(rule_of(clean), "") << clean;
 }
 
@@ -44,6 +57,8 @@ TEST(AuditAmd, CatchesMixedPrecisionHalvesAndDotProducts) {
   EXPECT_EQ(rule_of("v_mad_mix_f32 v0, v1, v2, v3"), "mixed precision");
   EXPECT_EQ(rule_of("v_dot2_f32_f16 v0, v1, v2, v3"), "dot product");
   EXPECT_EQ(rule_of("v_dot2c_f32_f16_e32 v0, v1, v2"), "dot product");
+  EXPECT_EQ(rule_of("v_dot4_i32_i8 v0, v1, v2, v0 clamp"), "dot product");
+  EXPECT_EQ(rule_of("v_wmma_i32_16x16x16_iu8 v[0:7], v[8:11], v[12:15], v[0:7] neg_lo:[1,1,0] clamp"), "matrix unit");
   EXPECT_EQ(rule_of("v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3]"), "matrix unit");
   EXPECT_EQ(rule_of("v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]"), "matrix unit");
   for (const char* bad : {"v_add_f16_e32 v0, v1, v2", "v_fma_f16 v0, v1, v2, v3", "v_pk_fma_f16 v0, v1, v2, v3",

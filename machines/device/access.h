@@ -26,6 +26,9 @@ struct OutWord;     // of outputs that are staged in shared memory
 struct OutElement;  // the same, where outputs are halves
 struct PlaneWord;   // of a packed factor's integers
 struct SlotWord;    // of the table that says which rows a slot has
+struct PlanePiece;  // the same, 16 bytes of them
+struct LinePiece;   // the same of a line that is staged in shared memory
+struct LineScale;   // of such a line
 struct TurnedWord;  // of integers that change their order in shared memory
 // What places are made of:
 struct Thread;                        // of a block

@@ -1,30 +1,18 @@
 // The words of a warp-specialised product: gates that count arrivals and bytes, the copy engine's boxes, tensor cores.
-// Beside alias.h the only lines that depend on the target: Hopper through NVRTC, and the lockstep machine's twins.
+// Beside alias.h and alias_bytes.h the only lines that depend on the target: Hopper through NVRTC, and the lockstep
+// machine's twins.
 #pragma once
-#include "machines/device/alias.h"
+#include "machines/device/alias_bytes.h"
 #include "machines/device/arguments.h"
 #if defined(TK_LOCKSTEP)
 #include "machines/lockstep/alias_tensor.h"
 #else
 #include "machines/device/multiply.h"
 
-#define TK_ROLLED _Pragma("unroll 1")
-
 namespace tokitai::device {
 
 // The number of this thread's group of 32, known to be the same in it.
 TK_FN int group_index() { return __shfl_sync(0xffffffffu, thread_index() / 32, 0); }
-// This thread's lane in its group, asked for anew: what is made of it is not kept in registers from tile to tile.
-TK_FN int lane_index() {
-  int lane;
-  asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
-  return lane;
-}
-// The same of a number that every thread can ask for again.
-TK_FN int asked_anew(int number) {
-  asm volatile("" : "+r"(number));
-  return number;
-}
 // Registers of a thread, from here on: a group of 128 gives what others take.
 template <int count> TK_FN void registers_down() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count)); }
 template <int count> TK_FN void registers_up() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count)); }
@@ -108,31 +96,11 @@ template <int pending> TK_FN void multiply_wait() {
 TK_FN void check_ring(SharedSpot<u16> p) {
   if (address_of(p) % 1024 != 0) __trap();
 }
-// No use of these sums moves above this line.
-template <int count> TK_FN void settled(float (&sums)[count]) {
-  TK_UNROLL
-  for (int i = 0; i < count; ++i) asm volatile("" : "+f"(sums[i])::"memory");
-}
-template <int count> TK_FN void settled(int (&sums)[count]) {
-  TK_UNROLL
-  for (int i = 0; i < count; ++i) asm volatile("" : "+r"(sums[i])::"memory");
-}
-
 // Four 8 by 8 matrices of halves: a thread gives two neighbouring elements of each, and the place of a row.
 TK_FN void store_matrices(SharedSpot<u32> row, u32 a, u32 b, u32 c, u32 d) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address_of(row)), "r"(a),
                "r"(b), "r"(c), "r"(d)
                : "memory");
-}
-
-// Halves of words, the larger of each two; and the lowest bytes of four words as one.
-TK_FN u32 larger_of_each(u32 a, u32 b) {
-  u32 d;
-  asm("max.u16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
-  return d;
-}
-TK_FN u32 low_bytes(u32 a, u32 b, u32 c, u32 d) {
-  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
 }
 
 }  // namespace tokitai::device

@@ -155,6 +155,13 @@ std::string text_of(const SlotPlan& p) {
                      p.slot_rows);
 }
 
+std::string text_of(const FragmentPlan& p) {
+  return fmt::format(
+      "FragmentPlan plan{{.kinds = {:#x}, .fragment = Fragment{{{}}}, .cols = {}, .stages = {}, .band = {}, .access = "
+      "{}}}",
+      p.kinds, static_cast<int>(p.fragment), p.cols, p.stages, p.band, p.access);
+}
+
 std::vector<Text> built_in_headers();  // made by the build
 
 namespace {

@@ -24,11 +24,14 @@ struct Machinery {
   // Another plan for the same call: 0 the best known, above it others that must give the same bits.
   int variant = 0;
 };
-inline constexpr int kVariants = 4;
+inline constexpr int kVariants = 5;
+// Those of a product that leave matrix instructions alone, and that take a wave's own where there are warpgroups too:
+// of integers alone.
+inline constexpr int kOrdinary = 3, kWaves = 4;
 
 // The constants a kernel was made with; none where it has no place of its own to speak of (a check).
 using Constants = std::variant<std::monostate, EachPlan, ListSumPlan, RowPlan, SegmentPlan, TilePlan, ProductPlan,
-                               PackPlan, SlotPlan>;
+                               PackPlan, SlotPlan, FragmentPlan>;
 
 // A matrix for the copy engine: an operand, or from a byte of the workspace on; sizes and boxes in elements, the row
 // first; strides in bytes.

@@ -34,6 +34,7 @@ std::string text_of(const TilePlan& plan);
 std::string text_of(const ProductPlan& plan);
 std::string text_of(const PackPlan& plan);
 std::string text_of(const SlotPlan& plan);
+std::string text_of(const FragmentPlan& plan);
 
 Result<Program> plan_row(const Call& call, const Record& record, const Machinery& machinery);
 Result<Program> plan_each(const Call& call, const Record& record, const Machinery& machinery);
@@ -42,7 +43,9 @@ Result<Program> plan_segment(const Call& call, const Record& record, const Machi
 Result<Program> plan_tile(const Call& call, const Record& record, const Machinery& machinery);
 // What asks the offsets of groups, before any other launch, and numbers their slots where they have some.
 Launch plan_slots(const Call& call, const Machinery& machinery, const SlotPlan& plan);
-// On tensor cores; none where the arithmetic or the target has none.
+// By matrix instructions; none where the arithmetic or the target has none.
 std::optional<Program> plan_product(const Call& call, const Record& record, const Machinery& machinery);
+// Behind the packing of both factors as integers, where waves multiply bytes by themselves.
+Launch fragment_launch(const Call& call, const Record& record, const Machinery& machinery);
 
 }  // namespace tokitai::device

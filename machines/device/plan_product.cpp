@@ -1,5 +1,5 @@
-// Plans of products on Hopper's tensor cores: which tiles and clusters leave the fewest blocks idle, and what has to be
-// packed before.
+// Plans of products on Hopper's tensor cores: which tiles and clusters leave the fewest blocks idle; and what has to be
+// packed before, there and where waves multiply bytes by themselves.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -197,10 +197,12 @@ Launch plan_slots(const Call& call, const Machinery& machinery, const SlotPlan& 
 }
 
 std::optional<Program> plan_product(const Call& call, const Record& record, const Machinery& machinery) {
-  constexpr int kOrdinary = 3;  // the variant that leaves tensor cores alone
-  if (!machinery.target.warpgroups || record.arithmetic == Arithmetic::chain || machinery.variant == kOrdinary)
-    return std::nullopt;
   const bool grouped = record.offsets >= 0, integers = record.arithmetic == Arithmetic::block15;
+  const bool waves = integers && !grouped && machinery.target.fragment != Fragment::none &&
+                     (!machinery.target.warpgroups || machinery.variant == kWaves);
+  if (record.arithmetic == Arithmetic::chain || machinery.variant == kOrdinary ||
+      (!waves && !machinery.target.warpgroups))
+    return std::nullopt;
   const View& out = call.operand(record.out);
   const View &a = call.operand(record.a), &b = call.operand(record.b);
   const i64 inner = record.a_transposed ? a.rows() : a.cols();
@@ -230,7 +232,8 @@ std::optional<Program> plan_product(const Call& call, const Record& record, cons
   choose(p, outputs, right_along, machinery);
   vary(p, machinery.variant, right_along, outputs);
   const int shares[] = {kTileRows / p.cluster_cols, p.cols / p.cluster_rows};
-  if (static_cast<__int128>(lines_of(p, outputs)) * pieces(outputs.cols, p.cols) > kMostTiles) return std::nullopt;
+  if (static_cast<__int128>(lines_of(p, outputs)) * pieces(outputs.cols, waves ? 64 : p.cols) > kMostTiles)
+    return std::nullopt;
 
   PackPlan pack{.kinds = p.kinds, .arithmetic = p.arithmetic, .packed = {}, .aligned = {}, .grouped = p.grouped};
   for (int i = 0; i < 2; ++i) {
@@ -293,13 +296,20 @@ std::optional<Program> plan_product(const Call& call, const Record& record, cons
     launch.work = tasks;
     // Elements that may begin anywhere take registers.
     const bool aligned = pack.aligned[0] && pack.aligned[1];
-    const int resident = !integers ? 1 : factors[0].element() == 4 ? 3 : aligned ? 5 : 3;
+    const int resident = !integers                               ? 1
+                         : !machinery.target.warpgroups          ? 2  // measured nowhere
+                         : factors[0].element() == 4 || !aligned ? 3
+                                                                 : 5;
     launch.source =
         source_of(call, machinery, "product_pack.h", text_of(pack), launch, "pack_kernel<Definition, plan>", resident);
     launch.plan = integers ? "factors as integers of blocks of 128, high and low parts, with their scales"
                            : "factors in rows that begin at multiples of 16 bytes";
     launch.constants = pack;
     program.launches.push_back(std::move(launch));
+  }
+  if (waves) {
+    program.launches.push_back(fragment_launch(call, record, machinery));
+    return program;
   }
   product.block = kProductThreads;
   product.kernel = kernel_name(*call.contract, "");

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 
+#include "compiler/fragment.h"
 #include "contract/arithmetic.h"
 
 namespace tokitai::device {
@@ -121,6 +122,17 @@ struct SlotPlan {
   std::uint64_t kinds;
   int offsets;
   int slot_rows;
+};
+
+// The same product of integers where waves multiply bytes by themselves: a block of 256 threads has one tile of 128
+// rows.
+struct FragmentPlan {
+  std::uint64_t kinds;
+  Fragment fragment;
+  int cols;    // of a tile
+  int stages;  // blocks of the contracted index in shared memory: with one, the next waits in registers
+  int band;    // rows of tiles that are walked down before the next column
+  int access;  // bytes of an access to the output, whose vectors are whole then; 0: they need not be
 };
 
 }  // namespace tokitai::device

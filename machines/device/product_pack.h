@@ -2,7 +2,7 @@
 // the copy engine can fetch, or (block15) values become the integers of blocks of 128, with one scale each, lying along
 // the contracted index.
 #pragma once
-#include "machines/device/alias_tensor.h"
+#include "machines/device/alias_bytes.h"
 // The words come first: behind memory.h no kernel may say what they are made of.
 #include "machines/device/groups.h"
 #include "machines/device/plans.h"

@@ -2,18 +2,14 @@
 // one operation of a GPU; that it behaves as said here is what every result of the lockstep machine assumes
 // (README.md).
 #pragma once
-#include "machines/device/alias.h"
+#include "machines/device/alias_bytes.h"
 #include "machines/device/arguments.h"
 #include "machines/device/kinds.h"
 #include "machines/device/place.h"
 
-#define TK_ROLLED
-
 namespace tokitai::device {
 
 TK_FN Place<Given<Counted>, int> group_index() { return group_of_thread(thread_index()); }
-TK_FN Place<Given<Counted>, int> lane_index() { return lane_in_group(thread_index()); }
-TK_FN int asked_anew(int number) { return number; }
 template <int count> TK_FN void registers_down() {}
 template <int count> TK_FN void registers_up() {}
 
@@ -72,8 +68,6 @@ template <int count> TK_FN void multiply(int (&sums)[count], Factor a, Factor b,
 }
 // Shared memory begins at such a multiple here; that it does on a GPU is checked there.
 TK_FN void check_ring(const SharedSpot<u16>&) {}
-template <int count> TK_FN void settled(float (&)[count]) {}
-template <int count> TK_FN void settled(int (&)[count]) {}
 
 TK_FN void store_matrices(const SharedSpot<u32>& row, u32 a, u32 b, u32 c, u32 d) {
   const u32 words[4] = {a, b, c, d};
@@ -85,15 +79,6 @@ TK_FN void store_matrices(const SharedSpot<u32>& row, u32 a, u32 b, u32 c, u32 d
     void* there = lockstep::write_shared(at + lane % 4 * 4, 4, 4);
     if (there != nullptr) std::memcpy(there, &words[matrix], 4);
   }
-}
-
-TK_FN u32 larger_of_each(u32 a, u32 b) {
-  const u32 low = (a & 0xffffu) > (b & 0xffffu) ? a & 0xffffu : b & 0xffffu;
-  const u32 high = a >> 16 > b >> 16 ? a >> 16 : b >> 16;
-  return high << 16 | low;
-}
-TK_FN u32 low_bytes(u32 a, u32 b, u32 c, u32 d) {
-  return (a & 0xffu) | (b & 0xffu) << 8 | (c & 0xffu) << 16 | (d & 0xffu) << 24;
 }
 
 }  // namespace tokitai::device

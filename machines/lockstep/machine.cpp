@@ -227,6 +227,22 @@ Status LockstepMachine::run_schedules(const Call& call, const device::Program& p
   return status_of(call, device::answer_of(program.pattern, flag), outcome);
 }
 
+// What a planner asks about the device that is meant.
+Result<compiler::Target> target_of(std::string_view name) {
+  constexpr compiler::Target kNarrow{"lockstep", compiler::Vendor::host, 32, 227 * 1024, true, true, Fragment::mma};
+  constexpr compiler::Target kWide{"lockstep:64", compiler::Vendor::host, 64, 64 * 1024, false,
+                                   false,         Fragment::mfma32};
+  if (name == kNarrow.name) return kNarrow;
+  if (name == kWide.name) return kWide;
+  constexpr std::string_view kAs = "lockstep:";
+  auto as = compiler::find_target(name.starts_with(kAs) ? name.substr(kAs.size()) : "");
+  if (!as.ok())
+    return Status::invalid(fmt::format(
+        "no device '{}'; there are lockstep, lockstep:64 and lockstep:TARGET, as in lockstep:gfx942", name));
+  as->vendor = compiler::Vendor::host;
+  return as;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const DeviceOptions& options) {
@@ -237,13 +253,10 @@ Result<std::shared_ptr<Machine>> make_machine(std::string_view name, const Devic
                                               std::function<std::vector<device::Text>()> headers) {
   if (options.plan < 0 || options.plan >= device::kVariants)
     return Status::invalid(fmt::format("plan = {}; it must be in [0, {})", options.plan, device::kVariants));
-  constexpr compiler::Target kNarrow{"lockstep", compiler::Vendor::host, 32, 227 * 1024, true, true};
-  constexpr compiler::Target kWide{"lockstep:64", compiler::Vendor::host, 64, 64 * 1024, false};
-  if (name != kNarrow.name && name != kWide.name)
-    return Status::invalid(fmt::format("no device '{}'; there are lockstep and lockstep:64", name));
+  auto target = target_of(name);
+  if (!target.ok()) return target.status();
   if (const auto cache = compiler::Cache::open(); !cache.ok()) return cache.status();  // its kernels come from there
-  return std::shared_ptr<Machine>(
-      std::make_shared<LockstepMachine>(name == kNarrow.name ? kNarrow : kWide, options.plan, std::move(headers)));
+  return std::shared_ptr<Machine>(std::make_shared<LockstepMachine>(target.value(), options.plan, std::move(headers)));
 }
 
 }  // namespace tokitai::lockstep

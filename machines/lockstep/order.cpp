@@ -185,23 +185,23 @@ void cluster_barrier() {
 }
 
 // One that comes with another operation waits for ever, which found_stall then explains.
-void meet(At at, void (*last)(Thread* first, int argument), int argument) {
+void meet(At at, void (*last)(Thread* first, int argument), int argument, int size) {
   State& s = *state;
-  Group& group = *s.thread->group;
+  Thread* first = s.thread - s.thread->index % size;
+  Group& group = *first->group;
   if (group.arrived == 0) group.at = at;
-  if (group.at != at || ++group.arrived < 32) {
+  if (group.at != at || ++group.arrived < size) {
     s.wait(at);
     return;
   }
   group.arrived = 0;
   ++group.turn;
-  Thread* first = s.thread - s.thread->index % 32;
   if (last != nullptr) last(first, argument);
   if (at == At::warp_barrier || at == At::multiply_wait) {
     group.barrier = s.tick();
     share(first, 32);
   }
-  for (Thread* t = first; t != first + 32; ++t) s.wake(*t);
+  for (Thread* t = first; t != first + size; ++t) s.wake(*t);
 }
 
 void warp_barrier() { meet(At::warp_barrier); }

@@ -58,6 +58,8 @@ const char* name_of(At at) {
     case At::mail: return "at mailbox_await";
     case At::gate: return "at gate_await";
     case At::multiply_wait: return "at multiply_wait";
+    case At::load_matrices: return "at ldmatrix";
+    case At::multiply_bytes: return "at multiply_bytes";
     case At::warp_barrier: return "at warp_barrier";
     case At::shuffle: return "at shuffle";
     case At::shuffle_xor: return "at shuffle_xor";

@@ -24,6 +24,8 @@ enum class At {
   gate,
   warp_barrier,
   multiply_wait,
+  load_matrices,
+  multiply_bytes,
   shuffle,
   shuffle_xor,
   shuffle_up,
@@ -67,6 +69,14 @@ struct HeldSums {
   std::vector<std::uint32_t> words;
 };
 
+// What a thread brings to an instruction of its wave.
+struct Bytes {
+  int form = 0;
+  int* sums = nullptr;
+  const std::uint32_t *a = nullptr, *b = nullptr;
+  std::uint32_t* piece = nullptr;
+};
+
 struct Block;
 struct Group;
 
@@ -91,6 +101,7 @@ struct Thread {
   std::vector<HeldSums> held;
   int multiply_commits = 0;
   bool multiply_fenced = false;
+  Bytes bytes;
 };
 
 struct Group {
@@ -212,8 +223,9 @@ void announce(std::uintptr_t counter);
 
 // The readers of a cell of shared memory and the current thread (gates.cpp).
 Stamp readers_with(Stamp touched, Stamp mine);
-// All 32 threads of a group arrive; the last one calls `last` with the first of them before they go on (order.cpp).
-void meet(At at, void (*last)(Thread* first, int argument) = nullptr, int argument = 0);
+// All 32 threads of a group arrive, or all of a wave; the last one calls `last` with the first of them before they go
+// on (order.cpp).
+void meet(At at, void (*last)(Thread* first, int argument) = nullptr, int argument = 0, int size = 32);
 // The stamp of what the copy engine brings to a gate now; bytes that come to it (gates.cpp).
 Stamp brought_to(const Block& block, std::int64_t gate);
 void bytes_arrive(Block& block, std::int64_t gate, std::int64_t bytes);

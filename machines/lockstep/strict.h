@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "compiler/fragment.h"
 #include "machines/device/access.h"
 #include "machines/lockstep/pointers.h"
 
@@ -21,6 +22,7 @@ template <class I> struct ColumnPlace;
 template <class L> struct SortSpaceOf;
 struct RowPlan;
 struct ProductPlan;
+struct FragmentPlan;
 TK_FN constexpr i64 as_long(int v) { return v; }
 TK_FN constexpr int as_int(i64 v) { return static_cast<int>(v); }
 

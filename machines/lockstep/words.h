@@ -61,7 +61,9 @@ inline constexpr int kOwnRank = -1;  // of gate_arrive
     (sums, count, form, a, b, accumulate))                                                                            \
   X(void, multiply_fence, (), ())                                                                                     \
   X(void, multiply_commit, (), ())                                                                                    \
-  X(void, multiply_wait, (int pending), (pending))
+  X(void, multiply_wait, (int pending), (pending))                                                                    \
+  X(void, load_matrices, (std::uint32_t(&piece)[4]), (piece))                                                         \
+  X(void, multiply_bytes, (int form, int* sums, const std::uint32_t* a, const std::uint32_t* b), (form, sums, a, b))
 
 struct Words {
 #define TK_MEMBER(result, name, parameters, arguments) result(*name) parameters;

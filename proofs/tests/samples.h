@@ -115,7 +115,12 @@ inline std::vector<Part> samples() {
           PackedGroups{128, true},
           PackedFactor{false, false, 2, 0},
           PackedFactor{true, false, 4, device::kPackShared},
-          PackedFactor{true, true, 2, device::kPackShared}};
+          PackedFactor{true, true, 2, device::kPackShared},
+          FragmentStages{96, 2, 2 * (224 * 256 + 224 * 4)},
+          FragmentWaves{Fragment::mma, 96},
+          FragmentWaves{Fragment::mfma32, 64},
+          FragmentWaves{Fragment::wmma11, 64},
+          FragmentWaves{Fragment::dot4, 64}};
 }
 
 }  // namespace tokitai::proofs

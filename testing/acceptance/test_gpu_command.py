@@ -205,7 +205,7 @@ class CompileUsage(GpuCommandTest):
         self.refused(*SMALL, "--target", NVIDIA, "-o", "out", words=["--emit"])
         self.refused(*SMALL, "--target", NVIDIA, "--emit", "ptx", "--json", "-", words=["--emit"])
         self.refused(*SMALL, "--target", NVIDIA, "--explain", "--json", "-", words=["--explain"])
-        self.refused(*SMALL, "--target", NVIDIA, "--variant", "4", words=["variant"])
+        self.refused(*SMALL, "--target", NVIDIA, "--variant", "5", words=["variant"])
         self.refused(*SMALL, "--target", NVIDIA, "--variant", "-1", words=["variant"])
         self.refused(*TWO, "--target", NVIDIA, "--emit", "binary", words=["-o"])
         self.refused("softmax.forward", "--target", NVIDIA, "--emit", "binary", "-o", "out",

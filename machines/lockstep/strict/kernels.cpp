@@ -7,6 +7,7 @@
 #include "machines/device/each_tensor.h"
 #include "machines/device/list_sum.h"
 #include "machines/device/product.h"
+#include "machines/device/product_fragments.h"
 #include "machines/device/product_pack.h"
 #include "machines/device/row_kernels.h"
 #include "machines/device/segment.h"
@@ -204,6 +205,12 @@ constexpr PackPlan kPlan170{.kinds = 0x222, .arithmetic = Arithmetic::block15, .
 template void pack_kernel<gemm::GradA, kPlan170>(const Arguments&);
 constexpr PackPlan kPlan171{.kinds = 0x111, .arithmetic = Arithmetic::block15, .packed = {true, true}, .aligned = {true, false}};
 template void pack_kernel<gemm::GradB, kPlan171>(const Arguments&);
+constexpr FragmentPlan kPlan172{.kinds = 0x33333, .fragment = Fragment::mma, .cols = 96, .stages = 2, .band = 8, .access = 8};
+template void fragment_kernel<gemm::Forward, kPlan172>(const Arguments&);
+constexpr FragmentPlan kPlan173{.kinds = 0x111, .fragment = Fragment::mfma32, .cols = 64, .stages = 1, .band = 8, .access = 0};
+template void fragment_kernel<gemm::GradA, kPlan173>(const Arguments&);
+constexpr FragmentPlan kPlan174{.kinds = 0x222, .fragment = Fragment::dot4, .cols = 64, .stages = 1, .band = 1, .access = 2};
+template void fragment_kernel<gemm::GradB, kPlan174>(const Arguments&);
 // clang-format on
 
 }  // namespace tokitai::device
